@@ -1,0 +1,15 @@
+//! The operator graph: what a network computes, without how it was written down.
+
+mod graph;
+mod op;
+mod shape;
+mod tensor;
+mod verify;
+mod work;
+
+pub use graph::Graph;
+pub use op::{Op, OpId, OpKind};
+pub use shape::{DataType, Shape};
+pub use tensor::{Tensor, TensorId, TensorRole, WeightRef};
+pub use verify::{VerifiedGraph, VerifyError, verify};
+pub use work::Work;

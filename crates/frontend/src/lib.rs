@@ -1,0 +1,9 @@
+//! Models and systems-on-chip as paracompile reads them.
+
+pub mod arena;
+
+pub mod ir;
+
+pub mod soc;
+
+pub mod cost;

@@ -1,0 +1,141 @@
+//! `front.json`, schema 1: the Pareto front of a compile run.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::plan::{Label, StoppedBy, Strategy};
+
+/// Everything that a compile run found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Front {
+    /// Always [`crate::plan::SCHEMA`].
+    pub schema: u32,
+    /// Model name.
+    pub model: String,
+    /// Profile name.
+    pub soc: String,
+    /// The effort level: `quick`, `normal` or `thorough`.
+    pub effort: String,
+    /// Why the search stopped: the worst of its parts.
+    pub stopped_by: StoppedBy,
+    /// Complete mappings that the last filter saw.
+    pub candidates: u64,
+    /// How many of them another one dominates.
+    pub dominated: u64,
+    /// What the front is over.
+    pub objectives: Vec<Objective>,
+    /// Whether energy was searched for or fell out of the mappings chosen by time.
+    pub energy: EnergyAxis,
+    /// Relative width of the energy boxes within which one plan stands for others; 0 is exact.
+    pub epsilon: f64,
+    /// The front, by latency.
+    pub plans: Vec<FrontPlan>,
+    /// The best of each strategy, dominated or not.
+    pub best_by_strategy: BTreeMap<String, BestOfStrategy>,
+    /// Baselines, judged by the same rules.
+    pub baselines: Vec<Baseline>,
+    /// File of the recommended plan.
+    pub recommended: String,
+    /// Why that one: cut, processors, what limits it.
+    pub why: String,
+}
+
+/// An axis of the front.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Objective {
+    /// `latency_s`.
+    Latency,
+    /// `interval_s`.
+    Interval,
+    /// `energy_active_j`.
+    EnergyActive,
+}
+
+/// How the energy axis came about (rule M9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EnergyAxis {
+    /// Stage mappings are chosen by time; energy is what they happen to take.
+    ByProduct,
+    /// Stage mappings are the exact (time, energy) front.
+    Objective,
+}
+
+/// Figures of one plan, printed from its integers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Figures {
+    /// Latency of one frame alone.
+    pub latency_s: f64,
+    /// Latency of the 50th frame of an unpaced stream.
+    pub saturated_latency_s: f64,
+    /// Latency in a stream paced at the interval.
+    pub paced_latency_s: f64,
+    /// Initiation interval.
+    pub interval_s: f64,
+    /// Its reciprocal.
+    pub throughput_fps: f64,
+    /// Energy a frame of the processors in use.
+    pub energy_active_j: f64,
+    /// The same and the board's base power.
+    pub energy_board_j: f64,
+    /// Peak use of each memory, in bytes.
+    pub peak_memory: BTreeMap<String, u64>,
+    /// `1 − bound / value` of the plan's proof.
+    pub gap: f64,
+    /// Stages in order.
+    pub stages: Vec<FrontStage>,
+}
+
+/// One stage of a plan in the front.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FrontStage {
+    /// Processor names.
+    pub processors: Vec<String>,
+    /// How many tasks it has.
+    pub operators: u64,
+    /// Stage time under the plan's processors.
+    pub time_s: f64,
+}
+
+/// A plan of the front.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FrontPlan {
+    /// Path relative to `front.json`.
+    pub file: String,
+    /// Its shape.
+    pub strategy: Strategy,
+    /// What it is best at.
+    pub labels: Vec<Label>,
+    /// Its figures.
+    #[serde(flatten)]
+    pub figures: Figures,
+}
+
+/// The best plan of a strategy: least latency.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BestOfStrategy {
+    /// Path relative to `front.json`.
+    pub plan: Option<String>,
+    /// Whether it is missing from the front.
+    pub dominated: bool,
+    /// Its figures.
+    #[serde(flatten)]
+    pub figures: Figures,
+}
+
+/// A baseline plan (rule M13).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Baseline {
+    /// `single:<processor>`, `heft`, ….
+    pub name: String,
+    /// Path relative to `front.json`.
+    pub file: String,
+    /// Its figures.
+    #[serde(flatten)]
+    pub figures: Figures,
+}

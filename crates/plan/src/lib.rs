@@ -1,0 +1,18 @@
+//! Plan files of paracompile: quantities, schema, facts, reader and writer, and the independent checker.
+//!
+//! A plan is the contract between the compiler that makes it and the runtime that executes it.
+//! This crate knows neither: it depends on no solver, no model format and no device, so that the checker cannot share a fault with what it judges.
+
+mod units;
+
+mod op_class;
+
+pub mod plan;
+
+pub mod front;
+
+pub mod facts;
+
+pub use op_class::{OpClass, UnknownClass};
+pub use plan::Plan;
+pub use units::{Bytes, Joules, Milliwatts, Nanojoules, Nanoseconds, Seconds, Slowdown, Watts};
