@@ -1,1 +1,9 @@
-//! x
+//! paracompile: an ILP-based offline mapping compiler for heterogeneous systems-on-chip.
+
+pub mod partition;
+
+pub mod mapping;
+
+pub mod pipeline;
+
+pub mod estimate;

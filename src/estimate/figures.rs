@@ -1,0 +1,92 @@
+//! What the estimator says of a mapping.
+
+use paracompile_frontend::soc::{LocationId, MemoryId, ProcessorId};
+use paracompile_plan::plan::Provenance;
+use paracompile_plan::{Bytes, Nanojoules, Nanoseconds};
+
+use crate::partition::{FusedOpId, FusedTensorId};
+
+/// Figures of one mapping; names and rules as in [`paracompile_plan::plan::Predicted`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// Stages in order.
+    pub stages: Vec<StageTiming>,
+    /// `Σ T_s(S)`.
+    pub latency: Nanoseconds,
+    /// Of the 50th frame of an unpaced stream.
+    pub saturated_latency: Nanoseconds,
+    /// The same, paced at the interval.
+    pub paced_latency: Nanoseconds,
+    /// `max T_s(A)`.
+    pub interval: Nanoseconds,
+    /// Load of the busiest processor.
+    pub interval_bound: Nanoseconds,
+    /// Dynamic energy under `A`.
+    pub energy_dynamic: Nanojoules,
+    /// With static power of the used processors.
+    pub energy_active: Nanojoules,
+    /// With the board's base power.
+    pub energy_board: Nanojoules,
+    /// Use of each memory that holds something, in profile order.
+    pub memory: Vec<MemoryFigures>,
+    /// Where the time comes from.
+    pub provenance: Provenance,
+}
+
+/// Times of one stage under the plan's processors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StageTiming {
+    /// `T_s(S)`.
+    pub time_alone: Nanoseconds,
+    /// `T_s(A)`.
+    pub time: Nanoseconds,
+    /// Its tasks, in the order of the stage's sequence.
+    pub tasks: Vec<TaskTiming>,
+    /// Its moves, by start, then tensor, then target.
+    pub moves: Vec<MoveTiming>,
+}
+
+/// A task in time, from the start of its stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskTiming {
+    /// The fused operator.
+    pub op: FusedOpId,
+    /// Where it runs.
+    pub processor: ProcessorId,
+    /// Duration without slowdown.
+    pub work: Nanoseconds,
+    /// Start under `A`.
+    pub start: Nanoseconds,
+    /// Duration under `A`.
+    pub duration: Nanoseconds,
+    /// Energy under `A`.
+    pub energy: Nanojoules,
+}
+
+/// A move in time, from the start of its stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MoveTiming {
+    /// What moves.
+    pub tensor: FusedTensorId,
+    /// From where.
+    pub from: LocationId,
+    /// To where.
+    pub to: LocationId,
+    /// Start under `A`.
+    pub start: Nanoseconds,
+    /// Duration.
+    pub duration: Nanoseconds,
+    /// Energy.
+    pub energy: Nanojoules,
+}
+
+/// Use of a memory (rule M8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryFigures {
+    /// The memory.
+    pub memory: MemoryId,
+    /// Weights.
+    pub weights: Bytes,
+    /// Everything at its worst.
+    pub peak: Bytes,
+}

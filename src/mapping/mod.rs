@@ -1,0 +1,7 @@
+//! Which processor runs which fused operator of a stage, and in which order.
+
+mod problem;
+mod schedule;
+
+pub use problem::{Objective, Operator, Problem, Tensor};
+pub use schedule::{Schedule, Solution, Timing, schedule};

@@ -1,0 +1,62 @@
+//! The problem inside a stage: R|prec, comm|Cmax with one move a tensor and destination, in integers.
+//!
+//! Indices are local and dense, so that solvers can use plain vectors and bit masks.
+//! Slowdowns of the stage's processor set are already applied.
+
+use paracompile_frontend::cost::Move;
+use paracompile_plan::{Nanojoules, Nanoseconds};
+
+/// Operators to place on processors so that the last one, and the last move of an output to `io`, ends as early as possible.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Problem {
+    /// Location of each processor; its length is the number of processors, at most 16.
+    pub homes: Vec<usize>,
+    /// How many locations there are; processors' homes, those of entry tensors, and `io` are below it.
+    pub locations: usize,
+    /// Location where tensors with [`Tensor::to_io`] must end.
+    pub io: usize,
+    /// Operators in topological order.
+    pub operators: Vec<Operator>,
+    /// Tensors, in any order.
+    pub tensors: Vec<Tensor>,
+    /// Processors that must run at least one operator, as a bit mask (rule M2).
+    pub must_use: u16,
+}
+
+/// One operator.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Operator {
+    /// Duration on each processor; `None` where it is not supported.
+    pub times: Vec<Option<Nanoseconds>>,
+    /// Dynamic energy on each processor, as meaningful as the duration.
+    pub energies: Vec<Nanojoules>,
+    /// Tensors that it reads, each once.
+    pub reads: Vec<usize>,
+    /// Tensors that it writes, each once.
+    pub writes: Vec<usize>,
+}
+
+/// One tensor.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tensor {
+    /// The operator that writes it; `None` for a tensor that enters.
+    pub producer: Option<usize>,
+    /// For a tensor that enters: the locations that hold it when the stage starts, the producer's first; moves start from the first.
+    pub held: Vec<usize>,
+    /// Operators that read it, each once, ascending.
+    pub readers: Vec<usize>,
+    /// Whether it must end in `io`: then a move there from the producer's location counts to the makespan, unless it is there already or fits.
+    /// Where it enters, an earlier stage has done that.
+    pub to_io: bool,
+    /// `moves[a][b]`: cost of a move from location `a` to `b`; `None` where they fit and nothing moves.
+    pub moves: Vec<Vec<Option<Move>>>,
+}
+
+/// What a solution is judged by, in this order; least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Objective {
+    /// From the start of the stage to its end (rule M5).
+    pub makespan: Nanoseconds,
+    /// Dynamic energy of operators and moves (rule M11).
+    pub energy: Nanojoules,
+}
