@@ -255,9 +255,9 @@ mod tests {
     #[test]
     fn a_concatenation_in_place_is_no_gate() {
         let mut sketch = Sketch::new();
-        let x = sketch.input("x");
-        let a = sketch.op("a", MaxPool, &[x]);
-        let b = sketch.op("b", MaxPool, &[x]);
+        let input = sketch.input("x");
+        let a = sketch.op("a", MaxPool, &[input]);
+        let b = sketch.op("b", MaxPool, &[input]);
         let both = sketch.concat_in_place("both", &[a, b]);
         let c = sketch.op("c", MaxPool, &[both]);
         let d = sketch.op("d", MaxPool, &[both]);

@@ -3,8 +3,10 @@
 mod blocks;
 mod branches;
 mod cut_points;
+mod dot;
 mod fuse;
 mod fused_graph;
+mod inspect;
 mod order;
 #[cfg(test)]
 mod properties;
@@ -12,9 +14,13 @@ mod segment;
 #[cfg(test)]
 mod sketch;
 mod storage;
+mod width;
 
 pub use branches::Branch;
 pub use cut_points::{Cut, CutRule, cut_points, cut_points_by};
+pub use dot::to_dot;
 pub use fuse::{FusionRule, fuse, fuse_by};
 pub use fused_graph::{FusedGraph, FusedOp, FusedOpId, FusedTensor, FusedTensorId};
+pub use inspect::{ClassSummary, CutSummary, Inspection, Port, SegmentSummary, inspect};
 pub use segment::{Segment, SegmentKind, Segments, segment, segment_by};
+pub use width::{Width, width};

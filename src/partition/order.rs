@@ -49,15 +49,12 @@ fn traced(graph: &FusedGraph) -> Vec<FusedOpId> {
         reached[end] = true;
         let mut open = vec![(end, deepest_first(end))];
         while let Some((id, producers)) = open.last_mut() {
-            match producers.find(|&producer| !reached[producer]) {
-                Some(producer) => {
-                    reached[producer] = true;
-                    open.push((producer, deepest_first(producer)));
-                }
-                None => {
-                    order.push(*id);
-                    open.pop();
-                }
+            if let Some(producer) = producers.find(|&producer| !reached[producer]) {
+                reached[producer] = true;
+                open.push((producer, deepest_first(producer)));
+            } else {
+                order.push(*id);
+                open.pop();
             }
         }
     }

@@ -23,7 +23,6 @@ struct Recipe {
 
 fn recipes(most: usize) -> impl Strategy<Value = Vec<Recipe>> {
     let operands = prop::collection::vec(0..1000usize, 0..4);
-    // Every second operand is a recent tensor, so that long chains with few side paths come up too.
     let recipe = (0..12u8, 1..3usize, operands, prop::bool::weighted(0.08)).prop_map(
         |(kind, results, operands, is_output)| Recipe {
             kind,
@@ -36,6 +35,8 @@ fn recipes(most: usize) -> impl Strategy<Value = Vec<Recipe>> {
 }
 
 /// Builds the graph; what nobody reads becomes an output.
+///
+/// Every second operand is a recent tensor, so that long chains with few side paths come up too.
 fn graph_of(recipes: &[Recipe], inputs: usize) -> VerifiedGraph {
     let mut sketch = Sketch::new();
     let mut tensors: Vec<_> = (0..inputs)

@@ -205,6 +205,10 @@ mod tests {
     }
 
     #[test]
+    #[expect(
+        clippy::many_single_char_names,
+        reason = "the picture below is readable because names are short"
+    )]
     fn a_branch_that_forks_twice_and_inside_a_fork_is_nested_twice() {
         let mut sketch = Sketch::new();
         let x = sketch.input("x");
@@ -282,8 +286,8 @@ mod tests {
     #[test]
     fn crossed_branches_are_irregular() {
         let mut sketch = Sketch::new();
-        let x = sketch.input("x");
-        let stem = sketch.op("stem", Conv, &[x]);
+        let input = sketch.input("x");
+        let stem = sketch.op("stem", Conv, &[input]);
         let a = sketch.op("a", MaxPool, &[stem]);
         let b = sketch.op("b", MaxPool, &[stem]);
         let c = sketch.op("c", Concat, &[a, b]);
