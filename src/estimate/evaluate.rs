@@ -238,11 +238,11 @@ fn provenance(
         // Sums of decimals depend on their order: it is that of the plan's tasks.
         tasks.sort_by_key(|task| (task.start, task.processor));
         for task in tasks {
-            let fuses = &table.soc.processors[task.processor].fuses;
+            let free_behind = &table.soc.processors[task.processor].fuses;
             for (position, &member) in fused.ops[task.op].members.iter().enumerate() {
                 let is_fused = graph.ops[member]
                     .class()
-                    .is_some_and(|class| fuses.contains(&class));
+                    .is_some_and(|class| free_behind.contains(&class));
                 if position > 0 && is_fused {
                     continue;
                 }
