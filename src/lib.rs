@@ -8,4 +8,6 @@ pub mod pipeline;
 
 pub mod estimate;
 
+pub mod simulate;
+
 pub mod emit;
