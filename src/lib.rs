@@ -10,4 +10,6 @@ pub mod estimate;
 
 pub mod simulate;
 
+pub mod pareto;
+
 pub mod emit;

@@ -47,8 +47,8 @@ pub(super) struct Program<'p> {
     pub(super) enqueued: Vec<Vec<usize>>,
     /// How many links transfers use.
     pub(super) links: usize,
-    /// For each contention entry of the plan: its members and their factors.
-    contention: Vec<(Vec<usize>, Vec<(usize, Slowdown)>)>,
+    /// The contention entries of the plan.
+    contention: Vec<ContentionEntry>,
     /// For each stage, its processors.
     stage_processors: Vec<Vec<usize>>,
 }
@@ -141,6 +141,9 @@ impl<'p> Program<'p> {
             .slowed_twice(self.slowdown(processor, set), sharing)
     }
 }
+
+/// Members of a set, and the factors of those that are slowed.
+type ContentionEntry = (Vec<usize>, Vec<(usize, Slowdown)>);
 
 /// The two commands of a transfer, as they are found.
 #[derive(Clone, Copy, Debug, Default)]
@@ -235,23 +238,22 @@ impl Builder<'_, '_> {
         if std::mem::replace(half, true) {
             return Err(SimulateError::Twice { command, what, id });
         }
-        let step = match halves.step {
-            Some(step) => step,
-            None => {
-                halves.step = Some(self.steps.len());
-                let at = || format!("transfers[{id}]");
-                let from = known(&self.plan.buffers, transfer.from_buffer, at, "buffer")?;
-                let to = known(&self.plan.buffers, transfer.to_buffer, at, "buffer")?;
-                let next = self.links.len();
-                let link = *self
-                    .links
-                    .entry((from.memory.as_str(), to.memory.as_str()))
-                    .or_insert(next);
-                self.push(StepKind::Transfer {
-                    transfer: id as usize,
-                    link,
-                })
-            }
+        let step = if let Some(step) = halves.step {
+            step
+        } else {
+            halves.step = Some(self.steps.len());
+            let at = || format!("transfers[{id}]");
+            let from = known(&self.plan.buffers, transfer.from_buffer, at, "buffer")?;
+            let to = known(&self.plan.buffers, transfer.to_buffer, at, "buffer")?;
+            let next = self.links.len();
+            let link = *self
+                .links
+                .entry((from.memory.as_str(), to.memory.as_str()))
+                .or_insert(next);
+            self.push(StepKind::Transfer {
+                transfer: id as usize,
+                link,
+            })
         };
         self.enqueue(command, transfer.stage, step)?;
         Ok(step)
@@ -378,8 +380,6 @@ fn index_of(
             id: name.to_owned(),
         })
 }
-
-type ContentionEntry = (Vec<usize>, Vec<(usize, Slowdown)>);
 
 fn contention(
     plan: &Plan,
