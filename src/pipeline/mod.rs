@@ -2,8 +2,10 @@
 
 mod label_set;
 mod pipeline_mapping;
+mod pipelines;
 mod search;
 
 pub use label_set::Cost;
 pub use pipeline_mapping::{PipelineMapping, StageMapping, StageProof};
+pub use pipelines::{Candidate, pipelines};
 pub use search::{Chosen, Found, Offer, Space, search};

@@ -46,7 +46,7 @@ pub struct Space<'a> {
         clippy::type_complexity,
         reason = "a function of three arguments is what it is"
     )]
-    pub offers: &'a (dyn Fn(usize, usize, ProcessorSet) -> Arc<Vec<Offer>> + Sync),
+    pub offers: &'a dyn Fn(usize, usize, ProcessorSet) -> Arc<Vec<Offer>>,
 }
 
 impl std::fmt::Debug for Space<'_> {
