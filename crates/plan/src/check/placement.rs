@@ -2,6 +2,7 @@
 //!
 //! Everything later indexes freely, so a plan whose references do not resolve stops here.
 
+use super::fusion;
 use super::locations::Locations;
 use super::network::Network;
 use super::violation::{List, Place, Violation, compare};
@@ -88,6 +89,7 @@ impl<'a> Placement<'a> {
             writer,
         };
         placement.flow(found);
+        fusion::judge(&placement, found);
         (found.len() == before).then_some(placement)
     }
 

@@ -144,11 +144,7 @@ fn move_cost(link: &LinkFacts, bytes: Bytes, converts: bool) -> MoveCost {
 }
 
 /// Every task and move as early as data and queues allow.
-pub(super) fn schedule(
-    order: &Order,
-    durations: &[Nanoseconds],
-    moves: &[MoveCost],
-) -> Schedule {
+pub(super) fn schedule(order: &Order, durations: &[Nanoseconds], moves: &[MoveCost]) -> Schedule {
     let mut schedule = Schedule {
         tasks: vec![Span::default(); durations.len()],
         moves: vec![Span::default(); moves.len()],

@@ -7,8 +7,7 @@ use super::placement::Placement;
 use super::profile::Profile;
 use super::violation::Violation;
 use super::{
-    buffers, commands, energy, frames, fusion, header, memory, progress, proofs, queues, timing,
-    transfers,
+    buffers, commands, energy, frames, header, memory, progress, proofs, queues, timing, transfers,
 };
 use crate::facts::{CostFacts, ModelFacts};
 use crate::plan::Plan;
@@ -61,7 +60,6 @@ fn structure(
     mut flow: Dataflow,
     found: &mut Vec<Violation>,
 ) -> Option<(Dataflow, Order)> {
-    fusion::judge(placement, found);
     buffers::judge(placement, &flow, found);
     queues::judge(placement, &flow, found);
     commands::judge_setup(placement, &flow, found);
