@@ -8,7 +8,7 @@ use paracompile_plan::Bytes;
 use paracompile_plan::plan::{Buffer, BufferKind, Layout, Task};
 
 use super::plan::{Context, id};
-use crate::estimate::{StorageIndex, Writer, weights_read_by};
+use crate::estimate::{StorageIndex, Writer, weights_read_by, workspace};
 use crate::partition::FusedOpId;
 
 /// The plan's buffers and what they stand for.
@@ -60,9 +60,7 @@ impl Buffers {
             .iter()
             .map(|(op, fused)| {
                 let processor = context.placement.processor_of[op.index()];
-                let cost = emission.table.group(&fused.members, processor);
-                cost.expect("mappings place operators where they are supported")
-                    .workspace
+                workspace(emission.table, &fused.members, processor)
             })
             .collect();
         let mut buffers = Self {

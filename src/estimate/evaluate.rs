@@ -6,7 +6,7 @@ use paracompile_frontend::cost::{CostTable, GroupCost};
 use paracompile_frontend::ir::VerifiedGraph;
 use paracompile_frontend::soc::ProcessorSet;
 use paracompile_plan::plan::{Provenance, Source};
-use paracompile_plan::{Bytes, Nanojoules, Nanoseconds};
+use paracompile_plan::{Nanojoules, Nanoseconds};
 
 use super::energy;
 use super::figures::{Estimate, MoveTiming, StageTiming, TaskTiming, Times};
@@ -44,15 +44,7 @@ pub fn evaluate(
         energy_dynamic: dynamic,
         energy_active: active,
         energy_board: board,
-        memory: memory::figures(
-            fused,
-            graph,
-            table,
-            &placement,
-            &timed.tasks,
-            &timed.stages,
-            &workspaces(table, &placement, &timed.costs),
-        ),
+        memory: memory::figures(fused, graph, table, &placement, &timed.tasks),
         provenance: provenance(fused, graph, table, &stages),
         stages,
     }
@@ -213,16 +205,6 @@ fn task_timing(placement: &Placement, timed: &Timed, op: FusedOpId) -> TaskTimin
         duration: timed.durations[index],
         energy: timed.energies[index],
     }
-}
-
-/// The largest workspace that a task needs on each processor.
-fn workspaces(table: &CostTable, placement: &Placement, costs: &[GroupCost]) -> Vec<Bytes> {
-    let mut largest = vec![Bytes::ZERO; table.soc.processors.len()];
-    for (cost, processor) in costs.iter().zip(&placement.processor_of) {
-        let largest = &mut largest[processor.index()];
-        *largest = (*largest).max(cost.workspace);
-    }
-    largest
 }
 
 /// Shares of the decimal times that tasks sum, by source; epilogues that a processor fuses take none (rule M12).

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use paracompile_frontend::cost::CostTable;
-use paracompile_frontend::ir::VerifiedGraph;
+use paracompile_frontend::ir::{OpId, VerifiedGraph};
+use paracompile_frontend::soc::ProcessorId;
 use paracompile_plan::{Bytes, Nanoseconds};
 
 use super::figures::MemoryFigures;
@@ -26,13 +27,12 @@ pub(crate) fn figures(
     table: &CostTable,
     placement: &Placement,
     times: &TaskTimes,
-    stage_times: &[Nanoseconds],
-    workspaces: &[Bytes],
 ) -> Vec<MemoryFigures> {
     let soc = &table.soc;
     let mut holds = vec![false; soc.memories.len()];
     let mut weights = weight_bytes(fused, graph, table, placement, &mut holds);
     let mut peaks = weights.clone();
+    let workspaces = largest_workspaces(fused, table, placement);
     for (id, processor) in soc.processors.iter() {
         let workspace = workspaces[id.index()];
         if workspace > Bytes::ZERO {
@@ -49,9 +49,10 @@ pub(crate) fn figures(
         holds[memory] = true;
         if storage.copies() > 1 {
             peaks[memory] += bytes.times(storage.copies() as u64);
-        } else {
-            let (from, to) = life(placement, times, stage_times, storage, last_read);
+        } else if let Some((from, to)) = life(placement, times, storage, last_read) {
             lives[storage.first * soc.memories.len() + memory].push(Life { from, to, bytes });
+        } else {
+            peaks[memory] += bytes;
         }
     }
     for (index, lives) in lives.iter().enumerate() {
@@ -66,6 +67,27 @@ pub(crate) fn figures(
             peak: peaks[memory.index()],
         })
         .collect()
+}
+
+/// Scratch space of a task: the largest need of its members, fused or not.
+pub(crate) fn workspace(table: &CostTable, members: &[OpId], processor: ProcessorId) -> Bytes {
+    members
+        .iter()
+        .filter_map(|&member| table.operators[member][processor.index()])
+        .map(|cost| cost.workspace)
+        .max()
+        .unwrap_or_default()
+}
+
+/// The largest workspace that a task needs on each processor.
+fn largest_workspaces(fused: &FusedGraph, table: &CostTable, placement: &Placement) -> Vec<Bytes> {
+    let mut largest = vec![Bytes::ZERO; table.soc.processors.len()];
+    for (id, op) in fused.ops.iter() {
+        let processor = placement.processor_of[id.index()];
+        let largest = &mut largest[processor.index()];
+        *largest = (*largest).max(workspace(table, &op.members, processor));
+    }
+    largest
 }
 
 /// Bytes of weights in each memory: each weight once for each location of a processor that reads it.
@@ -106,28 +128,26 @@ fn last_reads(fused: &FusedGraph, placement: &Placement, times: &TaskTimes) -> V
 }
 
 /// From the start of what writes a local buffer to the end of its last reader, or of its writer if nobody reads it.
-/// What the frame brings or takes away lives throughout the stage.
+/// `None` for what the frame brings or takes away: it lives throughout the stage, however short that is.
 fn life(
     placement: &Placement,
     times: &TaskTimes,
-    stage_times: &[Nanoseconds],
     storage: &Storage,
     last_read: Nanoseconds,
-) -> (Nanoseconds, Nanoseconds) {
-    let whole = (Nanoseconds::ZERO, stage_times[storage.first]);
+) -> Option<(Nanoseconds, Nanoseconds)> {
     if storage.is_result {
-        return whole;
+        return None;
     }
     match storage.writer {
-        Writer::Frame => whole,
-        Writer::Op(op) => (
+        Writer::Frame => None,
+        Writer::Op(op) => Some((
             times.start[op.index()],
             last_read.max(times.end[op.index()]),
-        ),
-        Writer::Move(index) => (
+        )),
+        Writer::Move(index) => Some((
             times.move_start(placement, index),
             last_read.max(times.move_end(placement, index)),
-        ),
+        )),
     }
 }
 
