@@ -4,6 +4,8 @@ mod outcome;
 mod problem;
 mod schedule;
 
+mod bounds;
+pub mod frontier;
 mod list_schedule;
 
 #[cfg(test)]
