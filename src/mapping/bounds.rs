@@ -101,3 +101,10 @@ pub(super) fn priced_work(problem: &Problem, prices: &[u64]) -> u64 {
         })
         .fold(0, u64::saturating_add)
 }
+
+/// No mapping takes less.
+pub fn lower_bound(problem: &Problem) -> paracompile_plan::Nanoseconds {
+    let prices = load_prices(problem);
+    let sum = prices.iter().sum::<u64>().max(1);
+    paracompile_plan::Nanoseconds::new(priced_work(problem, &prices).div_ceil(sum))
+}

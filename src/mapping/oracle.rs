@@ -458,3 +458,73 @@ fn textbook(times: &[[u64; 3]], edges: &[(usize, usize, u64)]) -> Problem {
     let pairs: Vec<(usize, usize)> = edges.iter().map(|&(a, b, _)| (a - 1, b - 1)).collect();
     from_edges(&times, &pairs, |edge, _, _| edges[edge].2)
 }
+
+/// Blocks of parallel operators between gates, as a network: its inputs are at `io`, and its last tensors must end there.
+pub(super) fn random_series(seed: u64, blocks: usize, processors: usize) -> Problem {
+    let mut dice = Dice(seed);
+    let locations = processors + 1;
+    let places = Places::random(&mut dice, locations);
+    let mut problem = Problem {
+        homes: (0..processors).map(|_| dice.index(locations)).collect(),
+        locations,
+        io: dice.index(locations),
+        ..Problem::default()
+    };
+    let mut open = vec![push_tensor(&mut problem, &mut dice, &places, None)];
+    for block in 0..blocks {
+        let gate = push_operator(&mut problem, &mut dice, &open);
+        open = (0..=dice.index(2))
+            .map(|_| push_tensor(&mut problem, &mut dice, &places, Some(gate)))
+            .collect();
+        let crossing = open.clone();
+        for _ in 0..dice.index(3) {
+            let from = crossing[dice.index(crossing.len())];
+            let inner = push_operator(&mut problem, &mut dice, &[from]);
+            open.push(push_tensor(&mut problem, &mut dice, &places, Some(inner)));
+        }
+        if block + 1 == blocks {
+            let last = push_operator(&mut problem, &mut dice, &open);
+            let output = push_tensor(&mut problem, &mut dice, &places, Some(last));
+            problem.tensors[output].to_io = true;
+        } else if dice.one_in(8) {
+            problem.tensors[crossing[0]].to_io = true;
+        }
+    }
+    problem
+}
+
+fn push_operator(problem: &mut Problem, dice: &mut Dice, reads: &[usize]) -> usize {
+    let index = problem.operators.len();
+    let mut operator = random_operator(dice, problem.homes.len());
+    operator.reads = reads.to_vec();
+    operator.reads.sort_unstable();
+    for &tensor in reads {
+        problem.tensors[tensor].readers.push(index);
+    }
+    problem.operators.push(operator);
+    index
+}
+
+fn push_tensor(
+    problem: &mut Problem,
+    dice: &mut Dice,
+    places: &Places,
+    producer: Option<usize>,
+) -> usize {
+    let index = problem.tensors.len();
+    let held = if producer.is_none() {
+        vec![problem.io]
+    } else {
+        Vec::new()
+    };
+    if let Some(producer) = producer {
+        problem.operators[producer].writes.push(index);
+    }
+    problem.tensors.push(Tensor {
+        producer,
+        held,
+        moves: places.moves(dice),
+        ..Tensor::default()
+    });
+    index
+}

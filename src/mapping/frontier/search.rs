@@ -15,7 +15,7 @@ use super::tables::{NEVER, Tables, mark, source_of};
 pub const LARGEST: usize = LARGEST_PLACEMENT;
 
 /// How many states of each set of used processors the narrow pass keeps in a layer.
-const WIDTH: usize = 24;
+const WIDTH: usize = 8;
 
 /// Solves a problem for each way in which the tensors in `leaving` can be held at the end.
 ///
