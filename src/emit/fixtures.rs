@@ -18,8 +18,8 @@ use paracompile_plan::{Bytes, Joules, Nanoseconds, OpClass, Plan, Seconds, Slowd
 
 use super::plan::{Claim, Emission, plan};
 use crate::estimate::{Estimate, evaluate};
+use crate::mapping::{PipelineMapping, StageMapping, StageProof};
 use crate::partition::{FusedGraph, FusedOp, FusedOpId, FusedTensor, FusedTensorId};
-use crate::pipeline::{PipelineMapping, StageMapping, StageProof};
 
 /// A network on a chip, mapped.
 pub(crate) struct Scenario {

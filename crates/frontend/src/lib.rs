@@ -9,3 +9,5 @@ pub mod import;
 pub mod soc;
 
 pub mod cost;
+
+pub mod facts;

@@ -54,6 +54,11 @@ impl Soc {
         Some(Self::from_json(text, name).expect("built-in profiles are verified by a test"))
     }
 
+    /// The text of a built-in profile, to start a new one from.
+    pub fn builtin_text(name: &str) -> Option<&'static str> {
+        builtin_text(name)
+    }
+
     /// Names of the built-in profiles, sorted.
     pub fn builtin_names() -> impl Iterator<Item = &'static str> + Clone {
         builtin_names()

@@ -38,16 +38,24 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("LeakyRelu", simple),
     ("Log", transcendental),
     ("Mish", transcendental),
-    ("Neg", |site| evaluated(site, i64::checked_neg, |value| -value)),
-    ("Not", |site| evaluated(site, |value| Some(i64::from(value == 0)), |_| f64::NAN)),
+    ("Neg", |site| {
+        evaluated(site, i64::checked_neg, |value| -value)
+    }),
+    ("Not", |site| {
+        evaluated(site, |value| Some(i64::from(value == 0)), |_| f64::NAN)
+    }),
     ("PRelu", prelu),
     ("Reciprocal", |site| evaluated(site, |_| None, f64::recip)),
-    ("Relu", |site| evaluated(site, |value| Some(value.max(0)), |value| value.max(0.0))),
+    ("Relu", |site| {
+        evaluated(site, |value| Some(value.max(0)), |value| value.max(0.0))
+    }),
     ("Round", |site| evaluated(site, Some, f64::round_ties_even)),
     ("Selu", transcendental),
     ("Shrink", simple),
     ("Sigmoid", transcendental),
-    ("Sign", |site| evaluated(site, |value| Some(value.signum()), sign)),
+    ("Sign", |site| {
+        evaluated(site, |value| Some(value.signum()), sign)
+    }),
     ("Sin", transcendental),
     ("Sinh", transcendental),
     ("Softplus", transcendental),
@@ -84,7 +92,9 @@ fn evaluated(
             let results = values.iter().map(|&value| of_integer(value));
             results.collect::<Option<_>>().map(Data::Integers)
         }
-        Data::Reals(values) => Some(Data::Reals(values.iter().map(|&value| of_real(value)).collect())),
+        Data::Reals(values) => Some(Data::Reals(
+            values.iter().map(|&value| of_real(value)).collect(),
+        )),
     });
     Effect::compute(OpClass::Activation, output).with_flops_per_element(SIMPLE)
 }
