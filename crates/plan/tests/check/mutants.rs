@@ -4,8 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use paracompile_plan::check;
 use paracompile_plan::plan::Plan;
+use paracompile_plan::{check, check_structure};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::facts::{PLANS, of_plan};
@@ -125,19 +126,28 @@ fn without(root: &Value, path: &[String]) -> Value {
     mutant
 }
 
+/// A plan file as JSON, without what is not part of the schema.
+fn document(name: &str) -> Value {
+    let text = std::fs::read_to_string(path(name)).unwrap();
+    let mut root: Value = serde_json::from_str(&text).unwrap();
+    root.as_object_mut().unwrap().remove("why");
+    root
+}
+
+/// All texts in a value, sorted.
+fn texts(root: &Value) -> Vec<String> {
+    let found: BTreeSet<String> = (paths(root).iter())
+        .filter_map(|path| root.pointer(&pointer(path))?.as_str().map(str::to_owned))
+        .collect();
+    found.into_iter().collect()
+}
+
 /// How many mutants there were, and the path and value of each that passed.
 fn survivors(name: &str) -> (usize, Vec<(Vec<String>, String)>) {
     let (model, costs) = of_plan(name);
-    let text = std::fs::read_to_string(path(name)).unwrap();
-    let mut root: Value = serde_json::from_str(&text).unwrap();
-    // Not part of the schema.
-    root.as_object_mut().unwrap().remove("why");
+    let root = document(name);
     let original: Plan = serde_json::from_value(root.clone()).unwrap();
-    let mut strings: Vec<String> = (paths(&root).iter())
-        .filter_map(|path| root.pointer(&pointer(path))?.as_str().map(str::to_owned))
-        .collect();
-    strings.sort();
-    strings.dedup();
+    let strings = texts(&root);
     let mut tried = 0;
     let mut survivors = Vec::new();
     for path in paths(&root) {
@@ -187,4 +197,35 @@ fn no_changed_field_of_a_plan_goes_unnoticed() {
     }
     let listed: BTreeSet<&str> = EXCEPTIONS.iter().map(|(field, _)| *field).collect();
     assert_eq!(used, listed, "an exception that nothing needs");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    /// The checker's own claim: bad plans are answered with violations, never with a panic.
+    #[test]
+    fn several_changes_at_once_are_judged_without_a_panic(
+        name in prop::sample::select(PLANS.to_vec()),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 2..7),
+    ) {
+        let (model, costs) = of_plan(name);
+        let mut root = document(name);
+        let texts = texts(&root);
+        for (place, other) in changes {
+            let paths = paths(&root);
+            let path = &paths[place.index(paths.len())];
+            let value = root.pointer_mut(&pointer(path)).unwrap();
+            let others = replacements(value, &texts);
+            let replacement = others[other.index(others.len())].clone();
+            let mut mutant = root.clone();
+            *mutant.pointer_mut(&pointer(path)).unwrap() = replacement;
+            // Keep to what parses, so that the changes add up.
+            if serde_json::from_value::<Plan>(mutant.clone()).is_ok() {
+                root = mutant;
+            }
+        }
+        let plan: Plan = serde_json::from_value(root).unwrap();
+        prop_assert!(check(&plan, &model, &costs).is_sorted());
+        prop_assert!(check_structure(&plan, &model).is_sorted());
+    }
 }

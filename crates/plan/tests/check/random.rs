@@ -203,11 +203,11 @@ impl Emitter {
                 *first = (*first).min(stage);
             }
         }
-        let (starts, mut moves) = self.schedule(&moved, choices);
+        let (starts, mut entries) = self.schedule(&moved, choices);
         let tensor_rank = |key: Key| (key.0, self.rank(key.1));
-        moves.sort_by_key(|entry| (entry.stage, entry.start, tensor_rank(entry.key)));
+        entries.sort_by_key(|entry| (entry.stage, entry.start, tensor_rank(entry.key)));
         let mut order: Vec<usize> = (0..self.placed.len()).collect();
-        let queues = self.queues(&moves, &readers);
+        let queues = self.queues(&entries, &readers);
         let compute: Vec<u32> = (self.placed.iter())
             .map(|op| {
                 let first = queue(&queues, &format!("p{}", op.processor), QueueKind::Compute);
@@ -241,7 +241,7 @@ impl Emitter {
                 }
             })
             .collect();
-        let transfers: Vec<Transfer> = (moves.iter().enumerate())
+        let transfers: Vec<Transfer> = (entries.iter().enumerate())
             .map(|(index, entry)| {
                 let from = (entry.key.0, self.home(entry.key.0));
                 let (from_layout, to_layout) = (from.1.1, entry.key.1.1);
@@ -261,24 +261,8 @@ impl Emitter {
                 }
             })
             .collect();
-        let setup = (buffers.iter().enumerate())
-            .filter(|(_, (_, buffer))| buffer.kind == BufferKind::Weight)
-            .enumerate()
-            .map(|(index, (buffer, (key, _)))| {
-                let side = (self.placed.iter())
-                    .filter(|op| op.weight == Some(key.0))
-                    .map(|op| op.processor)
-                    .min()
-                    .unwrap();
-                Command {
-                    id: number(index),
-                    queue: Some(queue(&queues, &format!("p{side}"), QueueKind::Transfer)),
-                    action: Action::Write(number(buffer)),
-                    wait: Vec::new(),
-                }
-            })
-            .collect();
-        let sides: Vec<(u32, u32)> = (moves.iter())
+        let setup = self.setup(&buffers, &queues);
+        let sides: Vec<(u32, u32)> = (entries.iter())
             .map(|entry| {
                 let (from, to) = self.sides(entry, &readers);
                 (
@@ -289,6 +273,26 @@ impl Emitter {
             .collect();
         let buffers = buffers.into_iter().map(|(_, buffer)| buffer).collect();
         self.assemble(tasks, buffers, transfers, queues, setup, &sides)
+    }
+
+    fn setup(&self, buffers: &[(Key, Buffer)], queues: &[Queue]) -> Vec<Command> {
+        (buffers.iter().enumerate())
+            .filter(|(_, (_, buffer))| buffer.kind == BufferKind::Weight)
+            .enumerate()
+            .map(|(index, (buffer, (key, _)))| {
+                let side = (self.placed.iter())
+                    .filter(|op| op.weight == Some(key.0))
+                    .map(|op| op.processor)
+                    .min()
+                    .unwrap();
+                Command {
+                    id: number(index),
+                    queue: Some(queue(queues, &format!("p{side}"), QueueKind::Transfer)),
+                    action: Action::Write(number(buffer)),
+                    wait: Vec::new(),
+                }
+            })
+            .collect()
     }
 
     /// Starts of operators and moves, as early as possible, operators of a lane in the order of the network.
@@ -330,7 +334,7 @@ impl Emitter {
             ends.push(start + self.durations[index]);
             lanes.insert((op.processor, op.lane), ends[index]);
         }
-        let moves = (moved.iter())
+        let entries = (moved.iter())
             .map(|(&key, &stage)| Moved {
                 stage,
                 start: begins(key, &ends),
@@ -338,7 +342,7 @@ impl Emitter {
                 key,
             })
             .collect();
-        (starts, moves)
+        (starts, entries)
     }
 
     /// Names of the queues' owners at the two ends of a move.
@@ -414,7 +418,7 @@ impl Emitter {
             .map(|key| {
                 let (tensor, at) = key;
                 let facts = &self.model.tensors[tensor];
-                let writer = self.writer(tensor);
+                let producer = self.writer(tensor);
                 let at_home = at == self.home(tensor);
                 let is_target = moved.contains_key(&key);
                 let kind = if facts.weight {
@@ -426,7 +430,7 @@ impl Emitter {
                 } else {
                     BufferKind::Activation
                 };
-                let first = match (moved.get(&key), writer) {
+                let first = match (moved.get(&key), producer) {
                     (Some(&stage), _) => stage,
                     (None, Some(op)) => self.placed[op].stage,
                     (None, None) => 0,
@@ -445,8 +449,8 @@ impl Emitter {
                     .filter(|(_, op)| {
                         let here = self.homes[op.processor];
                         let reads = op.reads.iter().any(|&read| self.key(read, here) == key);
-                        let writes = op.writes == tensor && here == at;
-                        reads || writes || (op.weight == Some(tensor) && here == at)
+                        let written = op.writes == tensor && here == at;
+                        reads || written || (op.weight == Some(tensor) && here == at)
                     })
                     .map(|(index, _)| task_of(index))
                     .collect();

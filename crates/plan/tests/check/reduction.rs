@@ -31,10 +31,10 @@ fn dependencies(plan: &Plan) -> BTreeSet<Edge> {
     let mut read = |buffer: u32, stage: u32, reader: Action, edges: &mut BTreeSet<Edge>| {
         let entry = last.entry(buffer).or_insert(stage);
         *entry = stage.max(*entry);
-        if let Some(&(from, writer)) = writer.get(&buffer) {
-            if from == stage {
-                edges.insert((writer, reader, 0));
-            }
+        if let Some(&(from, writer)) = writer.get(&buffer)
+            && from == stage
+        {
+            edges.insert((writer, reader, 0));
         }
     };
     for task in &plan.tasks {
