@@ -6,7 +6,8 @@ use paracompile_plan::plan::{Action, Command, Plan, QueueKind, Wait};
 use paracompile_plan::{Violation, check_structure};
 use proptest::prelude::*;
 
-use crate::random::{Choices, Random, number, random};
+use crate::emitter::number;
+use crate::random::{Choices, Random, random};
 
 /// A dependency: the second waits for the first, so many frames back.
 type Edge = (Action, Action, usize);
