@@ -7,3 +7,5 @@ pub mod mapping;
 pub mod pipeline;
 
 pub mod estimate;
+
+pub mod plot;
