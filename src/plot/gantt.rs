@@ -21,6 +21,8 @@ const MOVE_ROW: f64 = 9.0;
 const GAP: f64 = 8.0;
 /// Moves that overlap get rows of their own, up to so many; the others share the last.
 const MOVE_ROWS: u8 = 4;
+/// Opacity of the frame that the picture is about, and share of colour in those around it.
+const STRONG: f64 = 0.92;
 const PALE: f64 = 0.28;
 const NAMES: Lettering = Lettering::plain(12.0, INK);
 const SMALL: Lettering = Lettering::plain(10.0, INK);
@@ -271,9 +273,14 @@ impl Drawing<'_, '_, '_> {
         frame: i32,
     ) -> f64 {
         let (left, right) = (self.x(from), self.x(to).max(self.x(from) + 1.0));
-        let opacity = if frame == 0 { 0.92 } else { PALE };
+        // Pale bars are opaque too, so that no grid line runs through a text.
+        let (shade, opacity) = if frame == 0 {
+            (colour, STRONG)
+        } else {
+            (blend(colour, PALE), 1.0)
+        };
         let corners = ((left, top), (right, top + height));
-        self.canvas.fill(corners.0, corners.1, colour, opacity);
+        self.canvas.fill(corners.0, corners.1, shade, opacity);
         if right - left >= 4.0 && height > 12.0 {
             self.canvas.frame(corners.0, corners.1, WHITE);
         }
@@ -371,6 +378,17 @@ impl Drawing<'_, '_, '_> {
     }
 }
 
+/// `share` of the colour on white.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a mean of two bytes is a byte"
+)]
+fn blend(RGBColor(red, green, blue): RGBColor, share: f64) -> RGBColor {
+    let mean = |part: u8| (255.0 - (255.0 - f64::from(part)) * share).round() as u8;
+    RGBColor(mean(red), mean(green), mean(blue))
+}
+
 /// Stages take colours in turn, neighbours different ones.
 fn colour(stage: u32) -> RGBColor {
     PALETTE[stage as usize % PALETTE.len()]
@@ -432,11 +450,11 @@ fn draw_legend(canvas: &Canvas<'_>, plan: &Plan, left: f64, y: f64) {
             x += 24.0;
             break;
         }
-        canvas.fill((x, y - 6.0), (x + 16.0, y + 6.0), colour(stage.id), 0.92);
+        canvas.fill((x, y - 6.0), (x + 16.0, y + 6.0), colour(stage.id), STRONG);
         canvas.text(&label, (x + 22.0, y), (HPos::Left, VPos::Center), text);
         x += width;
     }
-    canvas.fill((x, y - 6.0), (x + 16.0, y + 6.0), SOFT, PALE);
+    canvas.fill((x, y - 6.0), (x + 16.0, y + 6.0), blend(SOFT, PALE), 1.0);
     canvas.text(
         "other frames",
         (x + 22.0, y),
