@@ -37,6 +37,6 @@ pub mod emit;
 
 pub mod explain;
 
-pub mod compile;
-
 pub mod plot;
+
+pub mod compile;
