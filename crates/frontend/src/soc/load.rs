@@ -49,6 +49,9 @@ impl Soc {
     }
 
     /// The built-in profile of this name.
+    ///
+    /// # Panics
+    /// If a built-in profile does not hold the verifier's invariants; a test loads them all.
     pub fn builtin(name: &str) -> Option<Self> {
         let text = builtin_text(name)?;
         Some(Self::from_json(text, name).expect("built-in profiles are verified by a test"))
