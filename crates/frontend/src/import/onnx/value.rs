@@ -53,10 +53,39 @@ impl Data {
         }
     }
 
+    /// No elements of this type; `None` for types that are not propagated.
+    pub(super) fn empty(dtype: DataType) -> Option<Self> {
+        let is_real = matches!(dtype, DataType::Float | DataType::Double);
+        let is_propagated = Self::is_small(dtype, 0);
+        is_propagated.then(|| {
+            if is_real {
+                Self::Reals(Vec::new())
+            } else {
+                Self::Integers(Vec::new())
+            }
+        })
+    }
+
     pub(super) const fn len(&self) -> usize {
         match self {
             Self::Integers(values) => values.len(),
             Self::Reals(values) => values.len(),
+        }
+    }
+
+    /// The first element of an integer tensor.
+    pub(super) fn integer(&self) -> Option<i64> {
+        match self {
+            Self::Integers(values) => values.first().copied(),
+            Self::Reals(_) => None,
+        }
+    }
+
+    /// The first element of a floating-point tensor.
+    pub(super) fn real(&self) -> Option<f64> {
+        match self {
+            Self::Integers(_) => None,
+            Self::Reals(values) => values.first().copied(),
         }
     }
 

@@ -109,8 +109,53 @@ fn test(site: &Site<'_>) -> Result<Effect, Fault> {
     Effect::compute(OpClass::Activation, output).with_flops_per_element(SIMPLE)
 }
 
+/// Bounds are operands, which may be left out, and were attributes before version 11.
 fn clip(site: &Site<'_>) -> Result<Effect, Fault> {
-    simple(site).map(|effect| effect.with_parameters_from(1))
+    let input = site.operand(0, "input")?;
+    let attributes = [site.attributes.float("min")?, site.attributes.float("max")?];
+    let output = Produced::like(input).evaluated(|| {
+        if attributes.iter().any(Option::is_some) {
+            return None;
+        }
+        let bound = |position| match site.optional(position) {
+            None => Some(None),
+            Some(bound) => bound.data.as_ref().map(Some),
+        };
+        let (low, high) = (bound(1)?, bound(2)?);
+        match (input.data.as_ref()?, low, high) {
+            (
+                Data::Integers(values),
+                None | Some(Data::Integers(_)),
+                None | Some(Data::Integers(_)),
+            ) => {
+                let (low, high) = (low.and_then(Data::integer), high.and_then(Data::integer));
+                let (low, high) = (low.unwrap_or(i64::MIN), high.unwrap_or(i64::MAX));
+                Some(Data::Integers(
+                    values
+                        .iter()
+                        .map(|&value| value.max(low).min(high))
+                        .collect(),
+                ))
+            }
+            (Data::Reals(values), None | Some(Data::Reals(_)), None | Some(Data::Reals(_))) => {
+                let (low, high) = (low.and_then(Data::real), high.and_then(Data::real));
+                let (low, high) = (
+                    low.unwrap_or(f64::NEG_INFINITY),
+                    high.unwrap_or(f64::INFINITY),
+                );
+                Some(Data::Reals(
+                    values
+                        .iter()
+                        .map(|&value| value.max(low).min(high))
+                        .collect(),
+                ))
+            }
+            (Data::Integers(_) | Data::Reals(_), _, _) => None,
+        }
+    });
+    Effect::compute(OpClass::Activation, output)
+        .with_parameters_from(1)
+        .with_flops_per_element(SIMPLE)
 }
 
 fn prelu(site: &Site<'_>) -> Result<Effect, Fault> {
