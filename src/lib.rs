@@ -2,6 +2,8 @@
 
 pub mod partition;
 
+pub mod milp;
+
 pub mod mapping;
 
 pub mod pipeline;
