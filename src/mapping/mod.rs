@@ -1,5 +1,8 @@
 //! Which processor runs which fused operator of a stage, and in which order.
 
+pub mod coarse;
+pub mod fine;
+
 mod problem;
 mod schedule;
 

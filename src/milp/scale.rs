@@ -58,6 +58,11 @@ impl Scale {
 
     /// The quantity in units, exactly where it is a multiple of the granule below 2^53 granules.
     pub fn to_units(&self, quantity: u64) -> f64 {
+        debug_assert_eq!(
+            quantity % self.granule,
+            0,
+            "quantities of a program are sums of those that gave its granule"
+        );
         to_float(quantity / self.granule) / self.per_unit
     }
 

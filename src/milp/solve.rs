@@ -66,7 +66,12 @@ pub fn solve(
         };
         let warm = best.incumbent.as_ref().map(|found| found.values.as_slice());
         let outcome = run(model, scale, warm.or(start), slice, time_limit)?;
+        let is_contradictory = contradicts_itself(&outcome, scale);
         best = better_of(best, outcome);
+        if is_contradictory && start.is_some() {
+            // Where presolve leaves nothing to solve, HiGHS 1.16 returns the start in place of the optimum that it found.
+            best = better_of(best, run(model, scale, None, slice, time_limit)?);
+        }
         match best.status {
             Status::NodeLimit if slice < last_slice => {
                 slice = slice.saturating_mul(GROWTH).min(last_slice);
@@ -76,6 +81,17 @@ pub fn solve(
             }
         }
     }
+}
+
+/// Whether an outcome is called optimal while its bound says that better points may exist.
+fn contradicts_itself(outcome: &Outcome, scale: &Scale) -> bool {
+    // Half a granule is the gap at which the search may end, so anything near a whole one is too much.
+    let tolerated = 0.75 * scale.granule_units() + scale.slack();
+    outcome.status == Status::Optimal
+        && outcome
+            .incumbent
+            .as_ref()
+            .is_none_or(|found| found.objective - outcome.bound > tolerated)
 }
 
 /// The later status with the better point and the better bound.
@@ -328,6 +344,23 @@ mod tests {
             expected.to_bits()
         );
         assert!(model.violations(&found.values, 1e-6).is_empty());
+    }
+
+    #[test]
+    fn an_optimum_found_in_presolve_replaces_a_worse_start() {
+        let mut model = Model::new();
+        let (cheap, dear) = (model.binary(), model.binary());
+        model.require_equal(
+            format_args!("one"),
+            Linear::from(cheap).plus(1.0, dear),
+            &Linear::new().plus_constant(1.0),
+        );
+        model.minimise(dear.into());
+        let scale = Scale::new([1], 1, 1).unwrap();
+        let outcome = solve(&model, &scale, Some(&[0.0, 1.0]), &MANY).unwrap();
+        let found = outcome.incumbent.unwrap();
+        assert!(found.objective.abs() < 1e-6);
+        assert!(is_one(found.values[cheap.index()]));
     }
 
     #[test]
