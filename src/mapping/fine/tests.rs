@@ -125,15 +125,28 @@ fn a_block_like_inception_c_is_proven() {
 }
 
 #[test]
-#[ignore = "tens of seconds without optimisation; run in release"]
 fn a_wide_block_is_proven_on_two_processors() {
     prove(include_str!("../../../solver_tests/instances/inc6_p2.json"));
 }
 
 #[test]
-#[ignore = "tens of seconds even in release"]
 fn a_wide_block_is_proven_on_three_processors() {
     prove(include_str!("../../../solver_tests/instances/inc6_p3.json"));
+}
+
+#[test]
+fn a_wide_block_is_proven_on_four_processors() {
+    prove(include_str!("../../../solver_tests/instances/inc6_p4.json"));
+}
+
+#[test]
+fn an_attention_layer_is_proven() {
+    prove(include_str!("../../../solver_tests/instances/tf1_p3.json"));
+}
+
+#[test]
+fn two_attention_layers_are_proven() {
+    prove(include_str!("../../../solver_tests/instances/tf2_p3.json"));
 }
 
 /// x → a → add and x → add: a comparable operator that is no gate.
