@@ -1,5 +1,8 @@
 //! Which processor runs which fused operator of a stage, and in which order.
 
+#[cfg(test)]
+mod enumeration;
+
 pub mod coarse;
 pub mod fine;
 
