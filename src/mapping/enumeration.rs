@@ -63,6 +63,15 @@ pub(crate) fn evaluate(problem: &Problem, processors: &[usize], order: &[usize])
         problem.tensors[tensor].moves[a][b]
             .map_or((0, 0), |it| (it.time.count(), it.energy.count()))
     };
+    let entering = |tensor: usize, here: usize| {
+        let facts = &problem.tensors[tensor];
+        let fits = |&at: &usize| at == here || facts.moves[at][here].is_none();
+        if facts.held.iter().any(fits) {
+            (0, 0)
+        } else {
+            cost(tensor, facts.held[0], here)
+        }
+    };
     let mut end = vec![0; processors.len()];
     let mut last_on = vec![0; problem.homes.len()];
     for &operator in order {
@@ -71,14 +80,7 @@ pub(crate) fn evaluate(problem: &Problem, processors: &[usize], order: &[usize])
             let here = home(operator);
             match facts.producer {
                 Some(producer) => end[producer] + cost(tensor, home(producer), here).0,
-                None => {
-                    let fits = |&at: &usize| at == here || facts.moves[at][here].is_none();
-                    if facts.held.iter().any(fits) {
-                        0
-                    } else {
-                        cost(tensor, facts.held[0], here).0
-                    }
-                }
+                None => entering(tensor, here).0,
             }
         });
         let start = inputs.max().unwrap_or(0).max(last_on[processors[operator]]);
@@ -102,14 +104,7 @@ pub(crate) fn evaluate(problem: &Problem, processors: &[usize], order: &[usize])
         for at in wanted_at {
             energy += match facts.producer {
                 Some(producer) => cost(tensor, home(producer), at).1,
-                None => {
-                    let fits = |&held: &usize| held == at || facts.moves[held][at].is_none();
-                    if facts.held.iter().any(fits) {
-                        0
-                    } else {
-                        cost(tensor, facts.held[0], at).1
-                    }
-                }
+                None => entering(tensor, at).1,
             };
         }
     }

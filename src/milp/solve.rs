@@ -161,10 +161,10 @@ fn run(
                 what: format!("the start ({status:?})"),
             })?;
     }
-    let solved = solver.try_solve().map_err(|status| MilpError::Failed {
+    let answer = solver.try_solve().map_err(|status| MilpError::Failed {
         status: format!("{status:?}"),
     })?;
-    read(model, scale, gap, &solved)
+    read(model, scale, gap, &answer)
 }
 
 /// States the model in `good_lp` and hands it to HiGHS.
@@ -218,6 +218,10 @@ fn set<V: highs::HighsOptionValue>(
         })
 }
 
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the enum is the binding's and not exhaustive; whatever else it says is no answer"
+)]
 /// Reads point and bound; the bound is lowered by what tolerances may have added to it.
 fn read(
     model: &Model,
@@ -233,7 +237,6 @@ fn read(
             Status::NodeLimit
         }
         HighsModelStatus::ReachedTimeLimit | HighsModelStatus::ReachedInterrupt => Status::Stopped,
-        // The enum is the binding's and not exhaustive; whatever else it says is no answer.
         other => {
             return Err(MilpError::Failed {
                 status: format!("{other:?}"),

@@ -2,7 +2,7 @@
 //!
 //! Everything else stays where the level above put it; only the order may change.
 
-use crate::mapping::fine;
+use crate::mapping::fine::{self, Precedence};
 use crate::mapping::{Problem, Solution};
 use crate::milp::Limits;
 
@@ -167,23 +167,11 @@ fn membership(count: usize, operators: &[usize]) -> Vec<bool> {
 
 /// Whether one operator precedes the other.
 fn related(problem: &Problem) -> Vec<Vec<bool>> {
-    let count = problem.operators.len();
-    let mut related = vec![vec![false; count]; count];
-    for reader in 0..count {
-        for &tensor in &problem.operators[reader].reads {
-            let Some(producer) = problem.tensors[tensor].producer else {
-                continue;
-            };
-            related[producer][reader] = true;
-            // Operators are in topological order, so what precedes the producer is complete.
-            for ancestors in &mut related {
-                ancestors[reader] |= ancestors[producer];
-            }
-        }
-    }
-    for i in 0..count {
-        for j in 0..i {
-            related[i][j] = related[j][i];
+    let mut related = Precedence::of(problem).precedes;
+    let forth = related.clone();
+    for (later, row) in related.iter_mut().enumerate() {
+        for (is_related, ancestors) in row.iter_mut().zip(&forth) {
+            *is_related |= ancestors[later];
         }
     }
     related

@@ -103,12 +103,11 @@ struct CoarseProof {
 fn solve_outer(mut outer: Contraction, limits: &Limits<'_>) -> Result<Outer, CoarseError> {
     let covering = earliest_finish(&outer.problem);
     let is_covered = covering.is_some();
-    let start = match covering {
-        Some(start) => start,
-        None => {
-            outer.problem.must_use = 0;
-            earliest_finish(&outer.problem).ok_or(CoarseError::Uncovered)?
-        }
+    let start = if let Some(start) = covering {
+        start
+    } else {
+        outer.problem.must_use = 0;
+        earliest_finish(&outer.problem).ok_or(CoarseError::Uncovered)?
     };
     let outcome = fine::solve_with(&outer.problem, &start, &SETTINGS, limits)?;
     Ok(Outer {
@@ -125,7 +124,7 @@ fn solve_outer(mut outer: Contraction, limits: &Limits<'_>) -> Result<Outer, Coa
 }
 
 /// Whether a solution uses every processor that must be used.
-pub(super) fn covers(problem: &Problem, solution: &Solution) -> bool {
+fn covers(problem: &Problem, solution: &Solution) -> bool {
     (0..problem.homes.len()).all(|processor| {
         problem.must_use >> processor & 1 == 0 || solution.processors.contains(&processor)
     })

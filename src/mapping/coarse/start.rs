@@ -96,13 +96,11 @@ fn cover(problem: &Problem) -> Option<Vec<Option<usize>>> {
                     continue;
                 }
                 reached_from[operator] = Some(processor);
-                match pinned[operator] {
-                    Some(owner) => queue.push_back(owner),
-                    None => {
-                        end = Some(operator);
-                        break 'search;
-                    }
-                }
+                let Some(owner) = pinned[operator] else {
+                    end = Some(operator);
+                    break 'search;
+                };
+                queue.push_back(owner);
             }
         }
         let mut operator = end?;

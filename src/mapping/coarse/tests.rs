@@ -165,6 +165,9 @@ fn branches_that_are_none_are_refused_by_name() {
     );
 }
 
+/// Tasks in order, processor and end of each, and the makespan so far.
+type Partial = (Vec<usize>, Vec<Option<(usize, u64)>>, u64);
+
 /// The shortest schedule of tasks, each on one processor, over all assignments and orders; written for tasks and from the text of the model.
 fn enumerate_tasks(problem: &Problem, tasks: &[Vec<usize>]) -> Option<u64> {
     let task_of = |operator: usize| {
@@ -173,8 +176,7 @@ fn enumerate_tasks(problem: &Problem, tasks: &[Vec<usize>]) -> Option<u64> {
             .position(|task| task.contains(&operator))
             .unwrap()
     };
-    let mut partial: Vec<(Vec<usize>, Vec<Option<(usize, u64)>>, u64)> =
-        vec![(Vec::new(), vec![None; tasks.len()], 0)];
+    let mut partial: Vec<Partial> = vec![(Vec::new(), vec![None; tasks.len()], 0)];
     for _ in tasks {
         let mut longer = Vec::new();
         for (done, placed, makespan) in &partial {

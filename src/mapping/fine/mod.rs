@@ -20,5 +20,6 @@ mod windows;
 #[cfg(test)]
 mod tests;
 
-pub use error::FineError;
+pub use error::{Claim, FineError, StartFault};
+pub(super) use precedence::Precedence;
 pub use solve::{FineOutcome, Formulation, Settings, TieBreak, solve, solve_with};

@@ -4,7 +4,7 @@ use crate::mapping::Problem;
 
 /// All tensors from one operator to another: they arrive together when the slowest has.
 #[derive(Clone, Debug)]
-pub(super) struct Edge {
+pub(crate) struct Edge {
     pub(super) from: usize,
     pub(super) to: usize,
     pub(super) tensors: Vec<usize>,
@@ -12,18 +12,18 @@ pub(super) struct Edge {
 
 /// The precedence relation of a problem.
 #[derive(Clone, Debug)]
-pub(super) struct Precedence {
+pub(crate) struct Precedence {
     pub(super) edges: Vec<Edge>,
     /// Edges into each operator, as indices.
     pub(super) incoming: Vec<Vec<usize>>,
     /// Edges out of each operator.
     pub(super) outgoing: Vec<Vec<usize>>,
     /// `precedes[i][j]`: a path leads from `i` to `j`.
-    pub(super) precedes: Vec<Vec<bool>>,
+    pub(crate) precedes: Vec<Vec<bool>>,
 }
 
 impl Precedence {
-    pub(super) fn of(problem: &Problem) -> Self {
+    pub(crate) fn of(problem: &Problem) -> Self {
         let count = problem.operators.len();
         let mut edges: Vec<Edge> = Vec::new();
         let mut incoming = vec![Vec::new(); count];

@@ -1,11 +1,13 @@
 //! The formulations against each other, against enumeration, and against optima from the literature.
 
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use paracompile_plan::Nanoseconds;
 use proptest::prelude::*;
 use serde::Deserialize;
 
+use super::energy::{energy_scale, minimise_energy};
 use super::order;
 use super::plain;
 use super::plant::plant;
@@ -15,7 +17,7 @@ use super::windows::Windows;
 use super::*;
 use crate::mapping::coarse::earliest_finish;
 use crate::mapping::enumeration::{enumerate, from_edges, seeded, small_problem};
-use crate::mapping::{Operator, Problem, Solution, schedule};
+use crate::mapping::{Problem, Solution, schedule};
 use crate::milp::{Limits, Remaining, Watch};
 
 const MANY: Limits<'static> = Limits::counted(NonZeroU32::MAX);
@@ -192,6 +194,36 @@ fn a_watched_solve_reaches_the_same_optimum_in_slices() {
 }
 
 #[test]
+fn a_solve_without_time_keeps_the_start_and_a_valid_bound() {
+    let (problem, optimum) = instance(include_str!("../../../solver_tests/instances/tf2_p3.json"));
+    let start = earliest_finish(&problem).unwrap();
+    let hardly_any = || Remaining::Time(Duration::from_nanos(1));
+    let limits = Limits {
+        nodes: NonZeroU32::MAX,
+        watch: Watch::Asked(&hardly_any),
+    };
+    let outcome = solve(&problem, &start, &limits).unwrap();
+    assert!(!outcome.proven);
+    assert!((1..=optimum).contains(&outcome.bound.count()));
+    assert!(outcome.objective.makespan.count() >= optimum);
+}
+
+#[test]
+fn a_wide_block_is_proven_in_nanoseconds_too() {
+    let (mut problem, _) = instance(include_str!("../../../solver_tests/instances/inc6_p2.json"));
+    // No common divisor is left, and the horizon of 42 ms is beyond the range of units.
+    for operator in &mut problem.operators {
+        for time in operator.times.iter_mut().flatten() {
+            *time = Nanoseconds::new(time.count() * 1000 / 8 + time.count() % 97);
+        }
+    }
+    let start = earliest_finish(&problem).unwrap();
+    let outcome = solve(&problem, &start, &MANY).unwrap();
+    assert!(outcome.objective.makespan.count() > 4_000_000);
+    assert!(outcome.proven);
+}
+
+#[test]
 fn a_start_that_is_no_mapping_is_refused_with_its_place() {
     let problem = residual_bypass();
     let good = Solution {
@@ -259,41 +291,26 @@ proptest! {
             prop_assert!(outcome.proven);
         }
     }
+}
+
+proptest! {
+    #![proptest_config(seeded(40))]
 
     #[test]
-    fn no_row_cuts_off_a_real_schedule(
-        problem in small_problem(),
-        choices in prop::collection::vec(0_usize..60, 5),
-        slack in 0_u64..3,
-    ) {
-        let supported = |operator: &Operator| -> Vec<usize> {
-            (0..problem.homes.len()).filter(|&p| operator.times[p].is_some()).collect()
-        };
-        prop_assume!(problem.operators.iter().all(|operator| !supported(operator).is_empty()));
-        let processors: Vec<usize> = problem.operators.iter().zip(&choices)
-            .map(|(operator, choice)| {
-                let supported = supported(operator);
-                supported[choice % supported.len()]
-            })
-            .collect();
-        let relaxed = Problem {
-            must_use: problem.must_use & processors.iter().fold(0, |mask, p| mask | 1 << p),
-            ..problem
-        };
-        let solution = Solution { processors, sequence: (0..relaxed.operators.len()).collect() };
-        let timed = schedule(&relaxed, &solution);
-        let times: Vec<Vec<Option<u64>>> = relaxed.operators.iter()
-            .map(|operator| operator.times.iter().map(|time| time.map(Nanoseconds::count)).collect())
-            .collect();
-        let precedence = Precedence::of(&relaxed);
-        let horizon = timed.objective.makespan.count() + slack * 7;
-        let windows = Windows::below(&relaxed, &precedence, times, horizon).unwrap();
-        prop_assert!(windows.path_bound() <= timed.objective.makespan.count());
-        for state in [order::state as fn(&mut Statement<'_>), plain::state] {
-            let mut statement = Statement::new(&relaxed, &precedence, &windows).unwrap();
-            state(&mut statement);
-            let planted = plant(&statement, &solution, &timed);
-            prop_assert_eq!(statement.model.violations(&planted, 1e-9), Vec::<String>::new());
+    fn what_is_proven_over_a_second_in_nanoseconds_is_true(problem in small_problem(), noise in 1_u64..1_000_000) {
+        let mut problem = problem;
+        let mut state = noise;
+        for time in problem.operators.iter_mut().flat_map(|operator| operator.times.iter_mut().flatten()) {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            *time = Nanoseconds::new(time.count() * 10_000_019 + (state >> 44));
+        }
+        if let (Some(start), Some((makespan, _))) = (earliest_finish(&problem), enumerate(&problem)) {
+            let outcome = solve(&problem, &start, &MANY).unwrap();
+            prop_assert!(outcome.bound.count() <= makespan);
+            prop_assert!(!outcome.proven || outcome.objective.makespan.count() == makespan);
+            // The tolerance is a few nanoseconds in a second, not more.
+            prop_assert!(outcome.objective.makespan.count() <= makespan + 10);
+            prop_assert!(outcome.bound.count() + 10 >= makespan);
         }
     }
 }
@@ -308,5 +325,91 @@ proptest! {
             prop_assert!(outcome.bound.count() <= makespan);
             prop_assert!(outcome.objective.makespan.count() >= makespan);
         }
+    }
+}
+
+/// A schedule of real size planted into both formulations, with room above it so that other processors stay possible.
+fn assert_planted(problem: &Problem, processors: Vec<usize>, room: u64) {
+    let problem = Problem {
+        must_use: problem.must_use & processors.iter().fold(0, |mask, p| mask | 1 << p),
+        ..problem.clone()
+    };
+    let solution = Solution {
+        sequence: (0..processors.len()).collect(),
+        processors,
+    };
+    let planned = schedule(&problem, &solution);
+    let times: Vec<Vec<Option<u64>>> = problem
+        .operators
+        .iter()
+        .map(|operator| {
+            let times = operator.times.iter();
+            times.map(|time| time.map(Nanoseconds::count)).collect()
+        })
+        .collect();
+    let precedence = Precedence::of(&problem);
+    let makespan = planned.objective.makespan.count();
+    let windows = Windows::below(&problem, &precedence, times, makespan + room).unwrap();
+    assert!(windows.path_bound() <= makespan);
+    for state in [order::state as fn(&mut Statement<'_>), plain::state] {
+        let mut statement = Statement::new(&problem, &precedence, &windows).unwrap();
+        state(&mut statement);
+        minimise_energy(&mut statement, &energy_scale(&problem).unwrap());
+        let planted = plant(&statement, &solution, &planned);
+        assert_eq!(
+            statement.model.violations(&planted, 1e-9),
+            Vec::<String>::new()
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(seeded(400))]
+
+    #[test]
+    fn no_row_cuts_off_a_small_schedule(
+        problem in small_problem(),
+        choices in prop::collection::vec(0_usize..60, 5),
+        room in 0_u64..60,
+    ) {
+        let processors: Option<Vec<usize>> = problem.operators.iter().zip(&choices)
+            .map(|(operator, choice)| {
+                let supported: Vec<usize> = (0..problem.homes.len())
+                    .filter(|&p| operator.times[p].is_some())
+                    .collect();
+                (!supported.is_empty()).then(|| supported[choice % supported.len()])
+            })
+            .collect();
+        prop_assume!(processors.is_some());
+        assert_planted(&problem, processors.unwrap(), room);
+    }
+
+    #[test]
+    fn no_row_cuts_off_a_schedule_that_leaves_processors_empty(
+        times in prop::collection::vec(prop::collection::vec(1_u64..30, 3), 4..10),
+        back in prop::collection::vec((1_usize..4, 1_usize..6), 9),
+        costs in prop::collection::vec(prop::collection::vec(0_u64..60, 3), 18),
+        on in prop::collection::vec(prop_oneof![4 => Just(0_usize), 1 => 0_usize..2], 9),
+        room in 0_u64..400,
+    ) {
+        // Every operator reads from one or two shortly before it, so there are chains with parallel parts.
+        let mut edges: Vec<(usize, usize)> = Vec::new();
+        for to in 1..times.len() {
+            let (near, far) = back[to - 1];
+            for step in [near, far] {
+                let edge = (to.saturating_sub(step), to);
+                if !edges.contains(&edge) {
+                    edges.push(edge);
+                }
+            }
+        }
+        let comm: Vec<Vec<Vec<u64>>> = (0..edges.len())
+            .map(|edge| {
+                let [ab, ac, bc] = [costs[edge][0], costs[edge][1], costs[edge][2]];
+                vec![vec![0, ab, ac], vec![ab, 0, bc], vec![ac, bc, 0]]
+            })
+            .collect();
+        let problem = from_edges(&times, &edges, &comm);
+        assert_planted(&problem, on[..times.len()].to_vec(), room);
     }
 }
