@@ -23,6 +23,8 @@ pub mod plan {
 
 pub mod partition;
 
+pub mod milp;
+
 pub mod mapping;
 
 pub mod pipeline;

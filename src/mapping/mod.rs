@@ -7,7 +7,11 @@ mod schedule;
 
 mod block;
 mod bounds;
+pub mod coarse;
 pub mod decompose;
+#[cfg(test)]
+mod enumeration;
+pub mod fine;
 pub mod frontier;
 mod list_schedule;
 mod local_search;
