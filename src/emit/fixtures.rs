@@ -34,11 +34,16 @@ pub(crate) struct Scenario {
 impl Scenario {
     pub(crate) fn random(seed: u64) -> Self {
         let mut dice = Dice(seed | 1);
-        let graph = random_graph(&mut dice);
-        let fused = random_fusion(&mut dice, &graph);
-        let soc = random_soc(&mut dice);
-        let table = random_costs(&mut dice, &graph, &fused, &soc);
-        let mapping = random_mapping(&mut dice, &fused, &table);
+        let operators = 2 + dice.below(9);
+        Self::with_operators(operators, &mut dice)
+    }
+
+    pub(crate) fn with_operators(operators: usize, dice: &mut Dice) -> Self {
+        let graph = random_graph(operators, dice);
+        let fused = random_fusion(dice, &graph);
+        let soc = random_soc(dice);
+        let table = random_costs(dice, &graph, &fused, &soc);
+        let mapping = random_mapping(dice, &fused, &table);
         Self {
             model: model_facts(&graph),
             costs: cost_facts(&graph, &table),
@@ -68,6 +73,99 @@ impl Scenario {
             labels: &[Label::MinEnergy, Label::MinLatency],
             claim: &claim,
         })
+    }
+}
+
+/// An operator of a network by hand.
+pub(crate) struct HandOp<'a> {
+    /// Nanoseconds, and nanojoules, on each processor.
+    pub(crate) times: &'a [u32],
+    /// Tensors that it reads: the network's input is 0, others count on in the order of `writes`.
+    pub(crate) reads: &'a [usize],
+    /// Elements of each tensor that it writes.
+    pub(crate) writes: &'a [u64],
+}
+
+/// A network by hand on processors `p0`, `p1`, …, each with a memory of its own, inputs and outputs in that of `p0`.
+/// The input has ten elements; a move takes a nanosecond and a nanojoule an element.
+/// Each stage is a placement of the operators that follow, in order.
+pub(crate) fn hand(
+    ops: &[HandOp<'_>],
+    outputs: &[usize],
+    stages: &[&[usize]],
+    change: impl FnOnce(&mut Soc),
+) -> Scenario {
+    let mut builder = GraphBuilder {
+        ops: Arena::new(),
+        tensors: Arena::new(),
+    };
+    let mut values = vec![builder.tensor(TensorRole::Input, 10)];
+    for op in ops {
+        let reads: Vec<TensorId> = op.reads.iter().map(|&read| values[read]).collect();
+        let kind = OpKind::Compute(OpClass::Conv);
+        values.extend(builder.op(kind, &reads, op.writes));
+    }
+    let graph = finish(
+        builder,
+        vec![values[0]],
+        outputs.iter().map(|&output| values[output]).collect(),
+    );
+    let groups: Vec<Vec<OpId>> = graph.ops.ids().map(|op| vec![op]).collect();
+    let fused = build_fused(&graph, &groups, &graph.outputs.iter().copied().collect());
+    let count = ops[0].times.len();
+    let names: Vec<String> = (0..count).map(|index| format!("p{index}")).collect();
+    let homes: Vec<(usize, Layout)> = (0..count).map(|memory| (memory, Layout::Any)).collect();
+    let mut soc = soc(&names, &homes, count, 0, &mut Dice(1));
+    soc.contention.clear();
+    soc.base = Watts::ZERO;
+    for link in &mut soc.links {
+        link.latency = Seconds::ZERO;
+        link.bytes_per_second = 4e9;
+        link.power = Watts::new(1.0).unwrap();
+    }
+    change(&mut soc);
+    let mut costs = IdMap::filled(&graph.ops, Vec::new());
+    for (id, op) in graph.ops.ids().zip(ops) {
+        costs[id] = op
+            .times
+            .iter()
+            .map(|&time| {
+                Some(OperatorCost {
+                    time: Seconds::new(f64::from(time) * 1e-9).unwrap(),
+                    energy: Joules::new(f64::from(time) * 1e-9).unwrap(),
+                    workspace: Bytes::ZERO,
+                    source: Source::Measured,
+                })
+            })
+            .collect();
+    }
+    let digest = soc.digest.clone();
+    let table = CostTable::from_operator_costs(&graph, &soc, vec![0; count], digest, costs)
+        .expect("every operator runs everywhere");
+    let mut next = 0;
+    let stages = stages
+        .iter()
+        .map(|placement| {
+            let ops = next..next + placement.len();
+            next = ops.end;
+            let placement: Vec<ProcessorId> =
+                placement.iter().copied().map(Id::from_index).collect();
+            StageMapping {
+                processors: placement.iter().copied().collect(),
+                placement,
+                sequence: ops.clone().map(Id::from_index).collect(),
+                ops,
+                proof: unproven(),
+            }
+        })
+        .collect();
+    Scenario {
+        model: model_facts(&graph),
+        costs: cost_facts(&graph, &table),
+        graph,
+        fused,
+        table,
+        mapping: PipelineMapping { stages },
     }
 }
 
@@ -151,7 +249,7 @@ const CLASSES: [OpClass; 4] = [
     OpClass::MaxPool,
 ];
 
-fn random_graph(dice: &mut Dice) -> VerifiedGraph {
+fn random_graph(operators: usize, dice: &mut Dice) -> VerifiedGraph {
     let mut builder = GraphBuilder {
         ops: Arena::new(),
         tensors: Arena::new(),
@@ -161,7 +259,7 @@ fn random_graph(dice: &mut Dice) -> VerifiedGraph {
         .collect();
     let mut values = inputs.clone();
     let mut weights: Vec<TensorId> = Vec::new();
-    for _ in 0..2 + dice.below(9) {
+    for _ in 0..operators {
         let mut operands: Vec<TensorId> = Vec::new();
         for _ in 0..=dice.below(3) {
             // Rather late values, so that graphs are deep.
@@ -223,8 +321,12 @@ fn random_graph(dice: &mut Dice) -> VerifiedGraph {
         let count = builder.elements(viewed);
         outputs[0] = builder.op(OpKind::View, &[viewed], &[count])[0];
     }
+    finish(builder, inputs, outputs)
+}
+
+fn finish(builder: GraphBuilder, inputs: Vec<TensorId>, outputs: Vec<TensorId>) -> VerifiedGraph {
     let graph = Graph {
-        name: "random".to_owned(),
+        name: "network".to_owned(),
         kind: ModelKind::Onnx,
         digest: "0".repeat(64),
         dims: BTreeMap::new(),
@@ -233,7 +335,7 @@ fn random_graph(dice: &mut Dice) -> VerifiedGraph {
         inputs,
         outputs,
     };
-    verify(graph).expect("random graphs hold the invariants")
+    verify(graph).expect("graphs of tests hold the invariants")
 }
 
 /// The tensors with storage of their own that a tensor is made of, in order.
@@ -550,15 +652,19 @@ fn try_mapping(
             placement,
             sequence: random_sequence(dice, fused, ops.clone()),
             ops,
-            proof: StageProof {
-                bound: Nanoseconds::ZERO,
-                method: "chosen at random".to_owned(),
-                scope: "nothing".to_owned(),
-                stopped_by: StoppedBy::Work,
-            },
+            proof: unproven(),
         });
     }
     Some(PipelineMapping { stages })
+}
+
+fn unproven() -> StageProof {
+    StageProof {
+        bound: Nanoseconds::ZERO,
+        method: "chosen by the test".to_owned(),
+        scope: "nothing".to_owned(),
+        stopped_by: StoppedBy::Work,
+    }
 }
 
 fn random_sequence(
