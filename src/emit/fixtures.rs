@@ -123,6 +123,9 @@ pub(crate) fn hand(
         link.bytes_per_second = 4e9;
         link.power = Watts::new(1.0).unwrap();
     }
+    for id in soc.processors.ids() {
+        soc.processors[id].operating_points[0].static_power = Watts::ZERO;
+    }
     change(&mut soc);
     let mut costs = IdMap::filled(&graph.ops, Vec::new());
     for (id, op) in graph.ops.ids().zip(ops) {
@@ -186,6 +189,10 @@ impl Dice {
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
         usize::try_from((self.0 >> 33) % bound as u64).expect("below a usize")
+    }
+
+    fn decimal(&mut self, bound: usize) -> f64 {
+        f64::from(u32::try_from(self.below(bound)).expect("bounds of tests are small"))
     }
 
     fn chance(&mut self, percent: usize) -> bool {
@@ -269,13 +276,17 @@ fn random_graph(operators: usize, dice: &mut Dice) -> VerifiedGraph {
                 0
             };
             let mut operand = values[from + dice.below(values.len() - from)];
-            if dice.chance(15) {
-                let count = builder.elements(operand);
-                operand = builder.op(OpKind::View, &[operand], &[count])[0];
-            } else if dice.chance(15) {
-                let other = dice.pick(&values);
-                let count = builder.elements(operand) + builder.elements(other);
-                operand = builder.op(OpKind::ConcatInPlace, &[operand, other], &[count])[0];
+            match dice.below(100) {
+                0..15 => {
+                    let count = builder.elements(operand);
+                    operand = builder.op(OpKind::View, &[operand], &[count])[0];
+                }
+                15..28 => {
+                    let other = dice.pick(&values);
+                    let count = builder.elements(operand) + builder.elements(other);
+                    operand = builder.op(OpKind::ConcatInPlace, &[operand, other], &[count])[0];
+                }
+                _ => {}
             }
             operands.push(operand);
         }
@@ -517,7 +528,7 @@ fn soc(
             operating_points: vec![OperatingPoint {
                 name: "only".to_owned(),
                 hertz: 1e9,
-                static_power: Watts::new(dice.below(5000) as f64 / 1e3).unwrap(),
+                static_power: Watts::new(dice.decimal(5000) / 1e3).unwrap(),
                 dynamic_power: BTreeMap::new(),
                 models: BTreeMap::new(),
             }],
@@ -541,9 +552,9 @@ fn soc(
         .map(|pair| Link {
             from: memory_id(pair / memories),
             to: memory_id(pair % memories),
-            latency: Seconds::new(dice.below(8) as f64 * 0.7e-9).unwrap(),
-            bytes_per_second: 2e9 + dice.below(20) as f64 * 1e9,
-            convert_seconds_per_byte: Seconds::new(dice.below(3) as f64 * 0.03e-9).unwrap(),
+            latency: Seconds::new(dice.decimal(8) * 0.7e-9).unwrap(),
+            bytes_per_second: 2e9 + dice.decimal(20) * 1e9,
+            convert_seconds_per_byte: Seconds::new(dice.decimal(3) * 0.03e-9).unwrap(),
             power: Watts::new(0.9).unwrap(),
             source: Source::Measured,
         })
@@ -588,8 +599,8 @@ fn random_costs(
                 .map(|supported| {
                     let workspace = if dice.chance(30) { dice.below(40) } else { 0 };
                     supported.then(|| OperatorCost {
-                        time: Seconds::new(dice.below(60) as f64 * 0.25e-9).unwrap(),
-                        energy: Joules::new(dice.below(60) as f64 * 0.3e-9).unwrap(),
+                        time: Seconds::new(dice.decimal(60) * 0.25e-9).unwrap(),
+                        energy: Joules::new(dice.decimal(60) * 0.3e-9).unwrap(),
                         workspace: Bytes::new(workspace as u64),
                         source: dice.pick(&sources),
                     })

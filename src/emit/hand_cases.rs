@@ -6,7 +6,7 @@ use paracompile_plan::{Nanojoules, Nanoseconds, Slowdown, Watts, check};
 
 use super::fixtures::{HandOp, Scenario, hand};
 use crate::estimate::Estimate;
-use crate::simulate::{Change, Links, SimulateError, SimulateOptions, simulate};
+use crate::simulate::{self, Change, Links, SimulateError, SimulateOptions, simulate};
 
 fn op<'a>(times: &'a [u32], reads: &'a [usize], writes: &'a [u64]) -> HandOp<'a> {
     HandOp {
@@ -187,6 +187,43 @@ fn serial_links_carry_one_tensor_at_a_time() {
     assert_eq!(serial.latency, Nanoseconds::new(1 + 40 + 1 + 1));
     let change = Change::between(&default, &serial);
     assert!((change.latency - 20.0 / 23.0).abs() < 1e-12 && change.exceeds(0.02));
+}
+
+#[test]
+fn a_task_is_slowed_only_while_the_other_processor_computes() {
+    // p0 computes 30; p1 gets its input at 10 and computes 4. Both slow each other by a half.
+    let ops = [op(&[30, 30], &[0], &[1]), op(&[4, 4], &[0], &[1])];
+    let scenario = hand(&ops, &[1, 2], &[&[0, 1]], slowed(1500));
+    let plan = scenario.plan(&judged(&scenario));
+    let default = simulate(&plan, &SimulateOptions::default()).unwrap();
+    assert_eq!(default.latency, Nanoseconds::new(45));
+    let dynamic = SimulateOptions {
+        contention: simulate::Contention::Dynamic,
+        ..Default::default()
+    };
+    let dynamic = simulate(&plan, &dynamic).unwrap();
+    // p1 needs 6 from 10 on; p0 does 10, then 4 of its work in those 6, then 16: 10 + 6 + 16.
+    assert_eq!(dynamic.latency, Nanoseconds::new(32));
+    assert_eq!(dynamic.interval, Nanoseconds::new(32));
+    // Energies follow durations: 32 instead of 45, 6 as before, and two moves of 10 and 1.
+    assert_eq!(dynamic.energy_active, Nanojoules::new(32 + 6 + 10 + 1));
+}
+
+#[test]
+fn the_host_enqueues_one_command_after_the_other_when_the_stage_begins() {
+    let ops = [op(&[7, 7], &[0], &[1]), op(&[1, 1], &[1], &[1])];
+    let scenario = hand(&ops, &[2], &[&[0, 0]], |soc| {
+        soc.enqueue = paracompile_plan::Seconds::new(5e-9).unwrap();
+    });
+    let plan = scenario.plan(&judged(&scenario));
+    let host = SimulateOptions {
+        host: simulate::Host::Enqueues,
+        ..Default::default()
+    };
+    let host = simulate(&plan, &host).unwrap();
+    // The first task is enqueued at 5 and ends at 12, after the second was enqueued at 10.
+    assert_eq!(host.latency, Nanoseconds::new(5 + 7 + 1));
+    assert_eq!(host.interval, Nanoseconds::new(13));
 }
 
 #[test]
