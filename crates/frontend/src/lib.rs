@@ -4,6 +4,10 @@ pub mod arena;
 
 pub mod ir;
 
+pub mod import;
+
+pub mod facts;
+
 pub mod soc;
 
 pub mod cost;
