@@ -1,0 +1,31 @@
+//! The ONNX importer: a mapped file becomes a verified operator graph, weights stay where they are.
+//!
+//! [`import`] is the arrow: map the file, measure and decode it, order its nodes, infer every shape from the inputs on
+//! (propagating small constants on the way, since they decide shapes), fold what is constant or does nothing, and verify.
+//! Untrusted files are the normal case: every limit has a name in [`limits`], and no step recurses over the input.
+
+pub mod limits;
+
+mod file;
+mod wire;
+mod decode;
+mod attributes;
+mod error;
+mod value;
+mod payload;
+mod symbols;
+mod link;
+mod propagate;
+mod order;
+mod captures;
+mod digest;
+mod infer;
+mod ops;
+mod lower;
+mod assemble;
+
+
+
+
+pub use error::{Fault, ImportError, NodePath, Problem, UnboundSymbol};
+pub use lower::{Contradiction, Folded, ImportOptions, Imported, Warning, import, import_bytes};

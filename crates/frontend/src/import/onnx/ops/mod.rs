@@ -1,0 +1,23 @@
+//! What each operator type means: its result's type and shape, and its work. One file a family.
+
+mod registry;
+mod window;
+
+mod convolution;
+mod pooling;
+mod product;
+mod einsum;
+mod normalization;
+mod activation;
+mod elementwise;
+mod reduction;
+mod shape;
+mod generator;
+mod join;
+mod select;
+mod rearrange;
+mod resize;
+mod quantization;
+mod recurrent;
+
+pub(super) use registry::rule;

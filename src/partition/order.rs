@@ -1,0 +1,123 @@
+//! The order of fused operators: topological, gates at their places, branches in one piece.
+//!
+//! The order is traced from the outputs, as Para-Pipe's partitioner does (section II.A): an operator stands as late as its first reader allows, behind everything else that this reader needs and that was traced before.
+//! So a projection of a long-lived tensor stands in the layer that reads it and not at the front, where it would be live across every cut in between; and a branch is traced from its end to its start before the next branch begins.
+//! A gate is comparable with all operators, so no choice here can move it.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use paracompile_frontend::arena::IdMap;
+
+use super::blocks::{components, gates, runs};
+use super::{FusedGraph, FusedOp, FusedOpId};
+
+/// Puts the operators of a graph, whose order is topological, into the order of this module.
+pub(super) fn arrange(graph: FusedGraph) -> FusedGraph {
+    let order = traced(&graph);
+    let graph = graph.reordered(&order);
+    let order = branches_together(&graph);
+    graph.reordered(&order)
+}
+
+/// Post-order from the operators whose results the network puts out, without recursion.
+///
+/// Of several producers the deepest is traced first, so that a shallow one stands right before its reader instead of at the front; equally deep ones keep the order of the file.
+fn traced(graph: &FusedGraph) -> Vec<FusedOpId> {
+    let mut depth: IdMap<FusedOp, u32> = IdMap::filled(&graph.ops, 0);
+    for id in graph.ops.ids() {
+        let before = graph.producers(id).into_iter().map(|op| depth[op] + 1);
+        depth[id] = before.max().unwrap_or(0);
+    }
+    let deepest_first = |id: FusedOpId| {
+        let mut producers = graph.producers(id);
+        producers.sort_by_key(|&producer| Reverse(depth[producer]));
+        producers.into_iter()
+    };
+    let mut order = Vec::with_capacity(graph.ops.len());
+    let mut reached: IdMap<FusedOp, bool> = IdMap::filled(&graph.ops, false);
+    let puts_out = |id: &FusedOpId| {
+        let writes = &graph.ops[*id].writes;
+        writes.iter().any(|&tensor| graph.tensors[tensor].is_output)
+    };
+    let ends = graph.ops.ids().filter(puts_out);
+    // What no output needs comes last: the verifier knows no such operator, but the order must hold all.
+    for end in ends.chain(graph.ops.ids()) {
+        if reached[end] {
+            continue;
+        }
+        reached[end] = true;
+        let mut open = vec![(end, deepest_first(end))];
+        while let Some((id, producers)) = open.last_mut() {
+            if let Some(producer) = producers.find(|&producer| !reached[producer]) {
+                reached[producer] = true;
+                open.push((producer, deepest_first(producer)));
+            } else {
+                order.push(*id);
+                open.pop();
+            }
+        }
+    }
+    order
+}
+
+/// Inside each block, one component after another; a component with several ends was traced in several pieces.
+fn branches_together(graph: &FusedGraph) -> Vec<FusedOpId> {
+    let all: Vec<_> = graph.ops.ids().collect();
+    let mut order = Vec::with_capacity(all.len());
+    for run in runs(&all, &gates(graph)) {
+        let first_to_last: BTreeMap<_, _> = components(graph, run.between)
+            .into_iter()
+            .map(|component| (component[0], component))
+            .collect();
+        order.extend(first_to_last.into_values().flatten());
+        order.extend(run.closing);
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use paracompile_plan::OpClass::{Concat, Gemm, Matmul, MaxPool};
+
+    use crate::partition::fuse;
+    use crate::partition::sketch::Sketch;
+
+    #[test]
+    fn a_projection_stands_in_the_layer_that_reads_it() {
+        let mut sketch = Sketch::new();
+        let x = sketch.input("x");
+        let memory = sketch.op("memory", Gemm, &[x]);
+        let keys: Vec<_> = (0..3)
+            .map(|layer| sketch.op(&format!("key{layer}"), Gemm, &[memory]))
+            .collect();
+        let mut query = sketch.op("query", Gemm, &[memory]);
+        for (layer, &key) in keys.iter().enumerate() {
+            query = sketch.op(&format!("attend{layer}"), Matmul, &[query, key]);
+        }
+        let fused = fuse(&sketch.finish(&[query]));
+        let names: Vec<_> = fused.ops.iter().map(|(_, op)| op.name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "memory", "key0", "query", "attend0", "key1", "attend1", "key2", "attend2"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_branch_with_two_ends_stays_in_one_piece() {
+        let mut sketch = Sketch::new();
+        let x = sketch.input("x");
+        let stem = sketch.op("stem", MaxPool, &[x]);
+        let a = sketch.op("a", MaxPool, &[stem]);
+        let b = sketch.op("b", MaxPool, &[stem]);
+        let a1 = sketch.op("a1", MaxPool, &[a]);
+        let b1 = sketch.op("b1", MaxPool, &[b]);
+        let a2 = sketch.op("a2", MaxPool, &[a]);
+        let join = sketch.op("join", Concat, &[a1, b1, a2]);
+        let fused = fuse(&sketch.finish(&[join]));
+        let names: Vec<_> = fused.ops.iter().map(|(_, op)| op.name.as_str()).collect();
+        assert_eq!(names, ["stem", "a", "a1", "a2", "b", "b1", "join"]);
+    }
+}
