@@ -6,7 +6,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use paracompile_plan::OpClass;
+use paracompile_plan::plan::Layout;
 use serde::Deserialize;
+
+use crate::case::{Link, Memory, Network, Operator, Processor, Soc, Tensor};
 
 /// A scheduling instance: R|prec, comm|Cmax.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +45,123 @@ pub struct Known {
     pub bound: u64,
     /// Makespans of published heuristics, by name in lower case.
     pub heuristics: BTreeMap<String, u64>,
+}
+
+impl SchedulingInstance {
+    /// The same problem as a case of one stage, for the oracle: a memory a processor, a tensor an edge, free ends.
+    ///
+    /// `None` where delays depend on the pair of processors: a tensor has one size.
+    pub fn to_network(&self) -> Option<(Network, Soc)> {
+        let processors = self.durations.first().map_or(0, Vec::len);
+        let processor_name = |index: usize| format!("p{index}");
+        let memory_name = |index: usize| format!("m{index}");
+        let edge_name = |index: usize| format!("e{index}");
+        let mut network = Network {
+            inputs: vec![Tensor {
+                name: "in".to_owned(),
+                bytes: 0,
+            }],
+            ..Network::default()
+        };
+        // Operators have to stand in topological order, which instances do not promise.
+        let mut order: Vec<usize> = Vec::new();
+        while order.len() < self.durations.len() {
+            let is_open = |operator: &usize| {
+                !order.contains(operator)
+                    && self
+                        .edges
+                        .iter()
+                        .all(|edge| edge.to != *operator || order.contains(&edge.from))
+            };
+            order.push((0..self.durations.len()).find(is_open)?);
+        }
+        for operator in order {
+            let mut reads: Vec<_> = self.edges_where(|edge| edge.to == operator);
+            let mut writes = Vec::new();
+            for index in self.edges_where(|edge| edge.from == operator) {
+                writes.push(Tensor {
+                    name: edge_name(index),
+                    bytes: self.edges[index].uniform_delay()?,
+                });
+            }
+            if writes.is_empty() {
+                let name = format!("out{operator}");
+                network.outputs.push(name.clone());
+                writes.push(Tensor { name, bytes: 0 });
+            }
+            let reads = match reads.len() {
+                0 => vec!["in".to_owned()],
+                _ => reads.drain(..).map(edge_name).collect(),
+            };
+            network.operators.push(Operator {
+                name: format!("op{operator}"),
+                class: OpClass::Other,
+                reads,
+                writes,
+                weights: 0,
+                workspace: 0,
+                time_ns: self.durations[operator]
+                    .iter()
+                    .enumerate()
+                    .filter_map(|(index, time)| Some((processor_name(index), (*time)?)))
+                    .collect(),
+                energy_nj: BTreeMap::new(),
+                free: None,
+            });
+        }
+        let memories: Vec<_> = (0..=processors).map(memory_name).collect();
+        let link = |from: usize, to: usize| Link {
+            from: memory_name(from),
+            to: memory_name(to),
+            latency_ns: 0,
+            ns_per_byte: 1,
+            convert_ns_per_byte: 0,
+            power_mw: 0,
+        };
+        let soc = Soc {
+            io: memory_name(processors),
+            memories: memories
+                .into_iter()
+                .map(|name| Memory { name, bytes: None })
+                .collect(),
+            processors: (0..processors)
+                .map(|index| Processor {
+                    name: processor_name(index),
+                    memory: memory_name(index),
+                    layout: Layout::Any,
+                    static_mw: 0,
+                    fuses: Vec::new(),
+                })
+                .collect(),
+            links: (0..=processors)
+                .flat_map(|from| (0..=processors).map(move |to| (from, to)))
+                .filter(|(from, to)| from != to)
+                .map(|(from, to)| link(from, to))
+                .collect(),
+            ..Soc::default()
+        };
+        Some((network, soc))
+    }
+
+    fn edges_where(&self, is_wanted: impl Fn(&Edge) -> bool) -> Vec<usize> {
+        (0..self.edges.len())
+            .filter(|&index| is_wanted(&self.edges[index]))
+            .collect()
+    }
+}
+
+impl Edge {
+    /// The delay between any two different processors, if there is one.
+    fn uniform_delay(&self) -> Option<u64> {
+        let mut between = self.delays.iter().enumerate().flat_map(|(from, row)| {
+            row.iter()
+                .enumerate()
+                .filter(move |(to, _)| *to != from)
+                .map(|(_, &delay)| delay)
+        });
+        let first = between.next().unwrap_or(0);
+        between.all(|delay| delay == first).then_some(first)
+    }
 }
 
 /// Why an instance file is not one: the fault of the file.

@@ -1,10 +1,8 @@
-//! Peak use of memories (rule M8), and the copies of buffers that cross stages (rule M6).
+//! Buffers: which stages touch them, how many copies they have (rule M6), and what they add up to in each memory (rule M8).
 //!
-//! What the rules leave open is read as follows.
-//! A buffer is a tensor in one place.
-//! It lives from the start of the operator or move that writes it to the end of the last operator or move that reads it; one that the network puts out lives to the end of its stage.
-//! What the frame provides is there when the first stage that reads it starts.
-//! A buffer that is touched in several stages crosses them, with one copy more than the distance of its first and last stage, and at least two.
+//! A buffer is a tensor in one place: where it is written, or where a move brings it.
+//! Its first stage is the one that writes it, and the first of all for what the frame provides; its last stage is the last one that reads it, and the last of all where the network puts it out.
+//! One that stays inside a stage lives from the start of its writer to the end of its last reader, half-open; inputs and outputs live throughout it.
 
 use std::collections::BTreeMap;
 
@@ -13,28 +11,26 @@ use super::streams::Crossing;
 use super::{Instance, Place};
 
 /// One stage of a plan, timed under the plan's processors.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct TimedStage<'a> {
     pub(super) choice: &'a Choice,
     pub(super) entry: &'a State,
     pub(super) timed: &'a Timed,
 }
 
-/// When a buffer is in use, in one stage.
-#[derive(Clone, Copy, Debug)]
-struct Use {
+/// A tensor in one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Buffer {
+    bytes: u64,
+    memory: usize,
+    first: usize,
+    last: usize,
+    /// When it is in use; counts where it stays inside one stage.
     from: u64,
     to: u64,
 }
 
-/// A tensor in one place.
-#[derive(Clone, Debug, Default)]
-struct Buffer {
-    /// By stage.
-    uses: BTreeMap<usize, Use>,
-}
-
-/// Buffers that cross stages, with the stage that first and last touches them.
+/// All buffers of a plan but weights and workspaces.
 pub(super) struct Buffers {
     by_place: BTreeMap<(usize, Place), Buffer>,
 }
@@ -44,78 +40,112 @@ impl Buffers {
         let mut buffers = Self {
             by_place: BTreeMap::new(),
         };
-        for (index, stage) in stages.iter().enumerate() {
-            buffers.add(instance, index, stage);
+        for (tensor, facts) in instance.tensors.iter().enumerate() {
+            if facts.producer.is_none() && (facts.is_output || !facts.readers.is_empty()) {
+                buffers.write(instance, tensor, instance.io, 0, (0, u64::MAX));
+            }
         }
+        for (index, stage) in stages.iter().enumerate() {
+            buffers.add_written(instance, index, stage);
+            buffers.add_read(instance, index, stage);
+        }
+        buffers.keep_outputs(instance, stages);
         buffers
     }
 
-    fn touch(&mut self, tensor: usize, place: Place, stage: usize, span: Use) {
-        let buffer = self.by_place.entry((tensor, place)).or_default();
-        let known = buffer.uses.entry(stage).or_insert(span);
-        known.from = known.from.min(span.from);
-        known.to = known.to.max(span.to);
+    fn write(
+        &mut self,
+        instance: &Instance,
+        tensor: usize,
+        place: Place,
+        stage: usize,
+        (from, to): (u64, u64),
+    ) {
+        let buffer = Buffer {
+            bytes: instance.tensors[tensor].bytes,
+            memory: place.memory,
+            first: stage,
+            last: stage,
+            from,
+            to,
+        };
+        self.by_place.insert((tensor, place), buffer);
     }
 
-    fn add(&mut self, instance: &Instance, index: usize, stage: &TimedStage) {
+    fn add_written(&mut self, instance: &Instance, index: usize, stage: &TimedStage) {
         for (&operator, &processor) in &stage.choice.placement {
-            let (from, to) = stage.timed.spans[&operator];
             let home = instance.processors[processor].home;
             for &tensor in &instance.operators[operator].writes {
-                self.touch(tensor, home, index, Use { from, to });
-                if instance.tensors[tensor].is_output && home.fits(instance.io) {
-                    let end = Use {
-                        from,
-                        to: stage.timed.time,
-                    };
-                    self.touch(tensor, home, index, end);
-                }
+                self.write(instance, tensor, home, index, stage.timed.spans[&operator]);
             }
         }
         for transfer in &stage.timed.transfers {
-            let span = Use {
-                from: transfer.start,
-                to: transfer.end,
-            };
-            // A source that entered is there from the start of the stage.
-            let source_from = if stage.entry.contains_key(&transfer.tensor) {
-                0
-            } else {
-                span.from
-            };
-            let source = Use {
-                from: source_from,
-                to: span.to,
-            };
-            self.touch(transfer.tensor, transfer.from, index, source);
-            self.touch(transfer.tensor, transfer.to, index, span);
-            if transfer.to == instance.io && instance.tensors[transfer.tensor].is_output {
-                let end = Use {
-                    from: span.from,
-                    to: stage.timed.time,
-                };
-                self.touch(transfer.tensor, transfer.to, index, end);
-            }
+            let span = (transfer.start, transfer.end);
+            self.write(instance, transfer.tensor, transfer.to, index, span);
+        }
+    }
+
+    fn add_read(&mut self, instance: &Instance, index: usize, stage: &TimedStage) {
+        for transfer in &stage.timed.transfers {
+            self.read(transfer.tensor, transfer.from, index, transfer.end);
         }
         for (&operator, &processor) in &stage.choice.placement {
-            let (from, to) = stage.timed.spans[&operator];
-            let home = instance.processors[processor].home;
+            let here = instance.processors[processor].home;
+            let (_, end) = stage.timed.spans[&operator];
             for &tensor in &instance.operators[operator].reads {
-                let (place, from) = source(stage, instance, tensor, home, from);
-                self.touch(tensor, place, index, Use { from, to });
+                let home = match stage.entry.get(&tensor) {
+                    Some(held) => held.origin,
+                    None => written_at(instance, stage, tensor),
+                };
+                let place = if home.fits(here) { home } else { here };
+                self.read(tensor, place, index, end);
             }
         }
     }
 
-    /// Buffers that a stage writes and a later one reads.
-    pub(super) fn crossings(&self, instance: &Instance) -> Vec<Crossing> {
+    fn read(&mut self, tensor: usize, place: Place, stage: usize, end: u64) {
+        let buffer = self
+            .by_place
+            .get_mut(&(tensor, place))
+            .expect("what is read is written before");
+        buffer.last = stage;
+        buffer.to = buffer.to.max(end);
+    }
+
+    /// What the network puts out stays until the last stage has ended.
+    fn keep_outputs(&mut self, instance: &Instance, stages: &[TimedStage]) {
+        for stage in stages {
+            for (&operator, &processor) in &stage.choice.placement {
+                let home = instance.processors[processor].home;
+                let place = if home.fits(instance.io) {
+                    home
+                } else {
+                    instance.io
+                };
+                for &tensor in &instance.operators[operator].writes {
+                    if instance.tensors[tensor].is_output {
+                        let buffer = self
+                            .by_place
+                            .get_mut(&(tensor, place))
+                            .expect("outputs are brought home");
+                        buffer.last = stages.len() - 1;
+                        (buffer.from, buffer.to) = (0, u64::MAX);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Buffers with several copies.
+    pub(super) fn crossings(&self) -> Vec<Crossing> {
         self.by_place
-            .iter()
-            .filter(|((tensor, place), _)| {
-                // What the frame provides is written by no stage where it is provided.
-                instance.tensors[*tensor].producer.is_some() || *place != instance.io
+            .values()
+            .filter(|buffer| buffer.crosses())
+            .map(|buffer| Crossing {
+                written: buffer.first,
+                last_read: buffer.last,
+                copies: buffer.copies(),
             })
-            .filter_map(|(_, buffer)| buffer.crossing())
             .collect()
     }
 
@@ -123,95 +153,60 @@ impl Buffers {
     pub(super) fn peaks(&self, instance: &Instance, stages: &[TimedStage]) -> Vec<u64> {
         (0..instance.memories.len())
             .map(|memory| {
-                fixed(instance, stages, memory)
-                    + self.crossing_bytes(instance, memory)
-                    + (0..stages.len())
-                        .map(|stage| self.local_peak(instance, memory, stage))
-                        .sum::<u64>()
+                let here = || {
+                    self.by_place
+                        .values()
+                        .filter(move |buffer| buffer.memory == memory)
+                };
+                let crossing: u64 = here()
+                    .filter(|buffer| buffer.crosses())
+                    .map(|buffer| buffer.bytes * buffer.copies())
+                    .sum();
+                let local: u64 = (0..stages.len())
+                    .map(|stage| {
+                        local_peak(
+                            here().filter(|buffer| !buffer.crosses() && buffer.first == stage),
+                        )
+                    })
+                    .sum();
+                fixed(instance, stages, memory) + crossing + local
             })
             .collect()
     }
-
-    fn crossing_bytes(&self, instance: &Instance, memory: usize) -> u64 {
-        self.by_place
-            .iter()
-            .filter(|((_, place), _)| place.memory == memory)
-            .filter_map(|((tensor, _), buffer)| {
-                let crossing = buffer.crossing()?;
-                Some(instance.tensors[*tensor].bytes * crossing.copies)
-            })
-            .sum()
-    }
-
-    fn local_peak(&self, instance: &Instance, memory: usize, stage: usize) -> u64 {
-        let local: Vec<(u64, Use)> = self
-            .by_place
-            .iter()
-            .filter(|((_, place), buffer)| place.memory == memory && buffer.crossing().is_none())
-            .filter_map(|((tensor, _), buffer)| {
-                Some((instance.tensors[*tensor].bytes, *buffer.uses.get(&stage)?))
-            })
-            .collect();
-        local
-            .iter()
-            .map(|(_, at)| {
-                local
-                    .iter()
-                    .filter(|(_, other)| other.from <= at.from && is_live(*other, at.from))
-                    .map(|(bytes, _)| bytes)
-                    .sum()
-            })
-            .max()
-            .unwrap_or(0)
-    }
-}
-
-/// Which buffer a reader at `home` reads, and since when it is there.
-fn source(
-    stage: &TimedStage,
-    instance: &Instance,
-    tensor: usize,
-    home: Place,
-    from: u64,
-) -> (Place, u64) {
-    if let Some(held) = stage.entry.get(&tensor) {
-        if held.origin.fits(home) {
-            return (held.origin, 0);
-        }
-        if held.places.contains(&home) {
-            return (home, 0);
-        }
-        if let Some(&place) = held.places.iter().find(|place| place.fits(home)) {
-            return (place, 0);
-        }
-        return (home, from);
-    }
-    let producer = instance.tensors[tensor]
-        .producer
-        .expect("what does not enter is written in the stage");
-    let origin = instance.processors[stage.choice.placement[&producer]].home;
-    if origin.fits(home) {
-        (origin, from)
-    } else {
-        (home, from)
-    }
-}
-
-/// Whether a buffer is in use right after `instant`; one of no duration is in use at its instant.
-fn is_live(span: Use, instant: u64) -> bool {
-    instant < span.to || span.from == span.to && span.from == instant
 }
 
 impl Buffer {
-    fn crossing(&self) -> Option<Crossing> {
-        let written = *self.uses.keys().next()?;
-        let last_read = *self.uses.keys().next_back()?;
-        (written < last_read).then(|| Crossing {
-            written,
-            last_read,
-            copies: (last_read - written) as u64 + 1,
-        })
+    const fn crosses(self) -> bool {
+        self.first < self.last
     }
+
+    const fn copies(self) -> u64 {
+        (self.last - self.first) as u64 + 1
+    }
+}
+
+/// Where the stage itself writes a tensor.
+fn written_at(instance: &Instance, stage: &TimedStage, tensor: usize) -> Place {
+    let producer = instance.tensors[tensor]
+        .producer
+        .expect("what does not enter is written in the stage");
+    instance.processors[stage.choice.placement[&producer]].home
+}
+
+/// The most bytes in use at one instant; use begins at the start of one of them.
+fn local_peak<'a>(buffers: impl Iterator<Item = &'a Buffer>) -> u64 {
+    let buffers: Vec<_> = buffers.collect();
+    buffers
+        .iter()
+        .map(|instant| {
+            buffers
+                .iter()
+                .filter(|buffer| buffer.from <= instant.from && instant.from < buffer.to)
+                .map(|buffer| buffer.bytes)
+                .sum()
+        })
+        .max()
+        .unwrap_or(0)
 }
 
 /// Weights, and the largest workspace of each processor.

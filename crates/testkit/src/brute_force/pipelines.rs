@@ -238,7 +238,7 @@ impl Search<'_> {
         if !fits {
             return None;
         }
-        let crossings = buffers.crossings(instance);
+        let crossings = buffers.crossings();
         let durations: Vec<u64> = timed.iter().map(|timed| timed.time).collect();
         let interval = durations.iter().copied().max()?;
         let energy_dynamic = timed.iter().map(|timed| timed.energy).sum();

@@ -258,10 +258,10 @@ impl<'a> Stage<'a> {
         Some(stage)
     }
 
-    /// Plans the move of a tensor to a place, unless a place that holds it fits (M3).
+    /// Plans the move of a tensor to a place (M3): none where its origin fits, or where an earlier stage has brought it to that very place.
     fn bring(&mut self, tensor: usize, to: Place) -> Option<()> {
         let held = &self.state[&tensor];
-        if held.places.iter().any(|place| place.fits(to)) {
+        if held.places.contains(&to) {
             return Some(());
         }
         let bytes = self.instance.tensors[tensor].bytes;
