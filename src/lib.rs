@@ -7,3 +7,9 @@ pub mod mapping;
 pub mod pipeline;
 
 pub mod estimate;
+
+pub mod simulate;
+
+pub mod pareto;
+
+pub mod emit;

@@ -1,7 +1,23 @@
 //! Which processor runs which fused operator of a stage, and in which order.
 
+mod outcome;
 mod problem;
 mod schedule;
 
+mod block;
+mod bounds;
+pub mod decompose;
+pub mod frontier;
+mod list_schedule;
+mod local_search;
+
+#[cfg(test)]
+mod oracle;
+
+pub use block::{BlockExit, Granularity, Method, Methods, holders, solve_block};
+pub use bounds::lower_bound;
+pub use list_schedule::{heft, single};
+pub use local_search::improve;
+pub use outcome::{Budget, Effort, Outcome, Proof};
 pub use problem::{Objective, Operator, Problem, Tensor};
 pub use schedule::{Schedule, Solution, Timing, schedule};

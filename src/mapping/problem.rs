@@ -60,3 +60,25 @@ pub struct Objective {
     /// Dynamic energy of operators and moves (rule M11).
     pub energy: Nanojoules,
 }
+
+impl Problem {
+    /// Processors that run at least one of the operators, as a bit mask.
+    pub fn eligible(&self) -> u16 {
+        (0..self.homes.len())
+            .filter(|&processor| {
+                self.operators
+                    .iter()
+                    .any(|operator| operator.times[processor].is_some())
+            })
+            .fold(0, |set, processor| set | 1 << processor)
+    }
+}
+
+impl Tensor {
+    /// Whether a reader at `home` can read a tensor that enters without a move.
+    pub fn is_held_for(&self, home: usize) -> bool {
+        self.held
+            .iter()
+            .any(|&location| location == home || self.moves[location][home].is_none())
+    }
+}

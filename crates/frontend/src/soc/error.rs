@@ -1,53 +1,19 @@
 //! What can be wrong with a profile: always the file's fault or the user's, and always everything at once.
 
 use std::fmt;
-use std::io;
-use std::path::PathBuf;
 
+use super::document::DocumentError;
 use super::near::{shown, suggestion};
 
 /// Why there is no chip.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SocError {
-    /// The file cannot be read.
-    #[error("{}: cannot read the profile", .path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The text is too long to be a profile.
-    #[error("{origin}: the profile is larger than {limit} bytes")]
-    TooLarge {
-        /// File or name.
-        origin: String,
-        /// The largest size.
-        limit: u64,
-    },
-    /// The text is not UTF-8.
-    #[error("{origin}: the profile is not UTF-8 text; the first wrong byte is at offset {offset}")]
-    NotText {
-        /// File or name.
-        origin: String,
-        /// Offset of the first wrong byte.
-        offset: usize,
-    },
-    /// The text is not JSON; numbers that overflow are found here too.
-    #[error("{origin}:{line}:{column}: {message}")]
-    Syntax {
-        /// File or name.
-        origin: String,
-        /// Line, from one.
-        line: usize,
-        /// Column, from one.
-        column: usize,
-        /// What is wrong.
-        message: String,
-    },
+    /// There is no JSON.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
     /// The profile says something that cannot be.
-    #[error("{origin}: {} problems in the profile{}", .problems.len(), listed(.problems))]
+    #[error("{origin}: {} in the profile{}", counted(.problems.len(), "problem"), Lines(.problems))]
     Invalid {
         /// File or name.
         origin: String,
@@ -176,7 +142,9 @@ pub enum Defect {
     #[error("`{}` is not in the set; add it there or remove the factor", shown(.0))]
     NotMember(String),
     /// A class is used where the processor has no model of it.
-    #[error("there is no model for class `{0}` at this operating point; add one, or leave the class out of `fuses`")]
+    #[error(
+        "there is no model for class `{0}` at this operating point; add one, or leave the class out of `fuses`"
+    )]
     FusedWithoutModel(String),
     /// A tensor may have to go where no link leads.
     #[error("no link from memory `{from}` to memory `{to}`, which {why}; add one")]
@@ -193,14 +161,16 @@ pub enum Defect {
     Schema(String),
 }
 
-fn listed(problems: &[Problem]) -> Lines<'_> {
-    Lines(problems)
+/// `1 problem` or `2 problems`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
 }
 
 /// One problem a line, indented under the title.
-struct Lines<'a>(&'a [Problem]);
+pub(crate) struct Lines<'a, T>(pub(crate) &'a [T]);
 
-impl fmt::Display for Lines<'_> {
+impl<T: fmt::Display> fmt::Display for Lines<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0
             .iter()
@@ -215,7 +185,14 @@ fn known_words(near: &[String], known: &[String]) -> String {
     } else if known.is_empty() {
         ", and there is none".to_owned()
     } else {
-        format!("; known: {}", known.iter().map(|word| shown(word)).collect::<Vec<_>>().join(", "))
+        format!(
+            "; known: {}",
+            known
+                .iter()
+                .map(|word| shown(word))
+                .collect::<Vec<_>>()
+                .join(", ")
+        )
     }
 }
 

@@ -203,11 +203,12 @@ pub fn json_schema() -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::fs;
     use std::path::Path;
 
     use super::*;
+    use crate::soc::{Feature, Soc};
 
     #[test]
     fn the_committed_schema_is_the_one_of_the_types() {
@@ -221,5 +222,40 @@ mod tests {
             committed == json_schema(),
             "docs/schema/soc.schema.json is stale: run the tests with UPDATE_SCHEMAS=1"
         );
+    }
+
+    /// The example of the document: people copy it.
+    pub(in crate::soc) fn example() -> &'static str {
+        let document = include_str!("../../../../docs/soc-profile.md");
+        document
+            .split("```")
+            .find_map(|part| part.strip_prefix("json\n"))
+            .unwrap()
+    }
+
+    #[test]
+    fn the_documented_example_loads_and_is_what_the_types_say() {
+        let soc = Soc::from_json(example(), "docs/soc-profile.md").unwrap();
+        let file: SocFile = serde_json::from_str(example()).unwrap();
+        assert_eq!(soc.name, file.name);
+        assert_eq!(soc.processors.len(), file.processors.len());
+        assert_eq!(soc.links.len(), file.links.len());
+        let written = serde_json::to_string(&file).unwrap();
+        let again = Soc::from_json(&written, "written").unwrap();
+        assert_eq!(
+            format!("{:?}", again.processors),
+            format!("{:?}", soc.processors)
+        );
+        assert_eq!(format!("{:?}", again.links), format!("{:?}", soc.links));
+    }
+
+    #[test]
+    fn the_document_names_every_class_and_feature() {
+        let document = include_str!("../../../../docs/soc-profile.md");
+        let classes = OpClass::ALL.map(OpClass::name);
+        let features = Feature::ALL.map(Feature::name);
+        for name in classes.iter().chain(&features) {
+            assert!(document.contains(&format!("`{name}`")), "{name}");
+        }
     }
 }

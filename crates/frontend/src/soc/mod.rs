@@ -6,8 +6,9 @@ mod processor_set;
 
 mod feature;
 
+mod document;
 mod load;
-mod reading;
+pub(crate) mod reading;
 mod verify;
 mod verify_contention;
 mod verify_link;
@@ -18,16 +19,17 @@ mod restrict;
 
 pub mod file;
 
-mod error;
+pub(crate) mod error;
 mod near;
 
 pub use chip::{
     ClassModel, Contention, Link, Memory, MemoryId, OperatingPoint, Processor, ProcessorId, Soc,
 };
+pub use document::DocumentError;
 pub use error::{Defect, Problem, SocError};
 pub use feature::Feature;
 pub use location::{Location, LocationId};
 pub use processor_set::ProcessorSet;
 
-pub(crate) use load::sha256_hex;
+pub(crate) use document::{parse, read_text, sha256_hex};
 pub(crate) use near::{near_matches, shown, suggestion};

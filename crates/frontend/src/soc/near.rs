@@ -1,4 +1,4 @@
-//! Near matches for a misspelt name, by Levenshtein's edit distance.
+//! Near matches for a misspelt name, by the edit distance of optimal string alignment (Damerau 1964, without repeated edits of a place).
 
 /// Names longer than this are compared with nothing: nobody misspells them, and the distance costs the product of the lengths.
 const LONGEST: usize = 64;
@@ -28,25 +28,37 @@ pub(crate) fn near_matches<'a>(
         .collect()
 }
 
-/// Insertions, deletions and substitutions that lead from one to the other; case does not count.
+/// Insertions, deletions, substitutions and swaps of neighbours that lead from one to the other; case does not count.
 fn distance(name: &[char], candidate: &str) -> usize {
-    let mut row: Vec<usize> = (0..=name.len()).collect();
-    for (i, theirs) in candidate.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, ours) in name.iter().enumerate() {
-            let differs = usize::from(!ours.eq_ignore_ascii_case(&theirs));
-            let best = (diagonal + differs).min(row[j] + 1).min(row[j + 1] + 1);
-            diagonal = row[j + 1];
-            row[j + 1] = best;
+    let candidate: Vec<char> = candidate.chars().collect();
+    let same = |i: usize, j: usize| candidate[i].eq_ignore_ascii_case(&name[j]);
+    let mut before = vec![0; name.len() + 1];
+    let mut above: Vec<usize> = (0..=name.len()).collect();
+    for i in 0..candidate.len() {
+        let mut row = vec![i + 1; name.len() + 1];
+        for j in 0..name.len() {
+            let changed = above[j] + usize::from(!same(i, j));
+            row[j + 1] = changed.min(row[j] + 1).min(above[j + 1] + 1);
+            if i > 0 && j > 0 && same(i, j - 1) && same(i - 1, j) {
+                row[j + 1] = row[j + 1].min(before[j - 1] + 1);
+            }
         }
+        before = above;
+        above = row;
     }
-    row[name.len()]
+    above[name.len()]
 }
 
 /// A name from a file as messages show it: control characters escaped, long ones cut.
 pub(crate) fn shown(name: &str) -> String {
-    let mut text: String = name.chars().take(LONGEST).flat_map(char::escape_debug).collect();
+    let mut text = String::new();
+    for c in name.chars().take(LONGEST) {
+        if matches!(c, '"' | '\'' | '\\') {
+            text.push(c);
+        } else {
+            text.extend(c.escape_debug());
+        }
+    }
     if name.chars().nth(LONGEST).is_some() {
         text.push('…');
     }
@@ -72,6 +84,8 @@ mod tests {
         assert_eq!(distance(&letters, "sitting"), 3);
         assert_eq!(distance(&[], "abc"), 3);
         assert_eq!(distance(&letters, "KITTEN"), 0);
+        assert_eq!(distance(&letters, "iktten"), 1);
+        assert_eq!(distance(&letters, ""), 6);
     }
 
     #[test]

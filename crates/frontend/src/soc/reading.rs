@@ -5,18 +5,18 @@
 use paracompile_plan::plan::Source;
 use serde_json::{Map, Value};
 
-use super::error::{Defect, Problem};
 use super::near::near_matches;
+use super::{Defect, Problem};
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
-pub(super) struct At<'a> {
-    pub(super) value: &'a Value,
-    pub(super) path: String,
+pub(crate) struct At<'a> {
+    pub(crate) value: &'a Value,
+    pub(crate) path: String,
 }
 
 impl<'a> At<'a> {
-    pub(super) fn root(value: &'a Value) -> Self {
+    pub(crate) fn root(value: &'a Value) -> Self {
         Self {
             value,
             path: String::new(),
@@ -24,7 +24,7 @@ impl<'a> At<'a> {
     }
 
     /// The field, or `None` if it is absent or this is no object.
-    pub(super) fn optional(&self, key: &str) -> Option<Self> {
+    pub(crate) fn optional(&self, key: &str) -> Option<Self> {
         let value = self.value.get(key)?;
         Some(Self {
             value,
@@ -35,30 +35,43 @@ impl<'a> At<'a> {
 
 /// A number and where it comes from.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sourced {
-    pub(super) value: f64,
-    pub(super) source: Source,
+pub(crate) struct Sourced {
+    pub(crate) value: f64,
+    pub(crate) source: Source,
 }
 
 /// What has been seen so far.
 #[derive(Debug, Default)]
-pub(super) struct Reading {
-    pub(super) problems: Vec<Problem>,
+pub(crate) struct Reading {
+    pub(crate) problems: Vec<Problem>,
     /// Whether a number comes from somewhere.
-    pub(super) grounded: bool,
+    pub(crate) grounded: bool,
 }
 
 impl Reading {
-    pub(super) fn report(&mut self, at: &At<'_>, defect: Defect) {
+    pub(crate) fn report(&mut self, at: &At<'_>, defect: Defect) {
         self.report_at(at.path.clone(), defect);
     }
 
-    pub(super) fn report_at(&mut self, at: String, defect: Defect) {
+    pub(crate) fn report_at(&mut self, at: String, defect: Defect) {
         self.problems.push(Problem { at, defect });
     }
 
+    /// Whether the fields mean what the caller thinks; a file without the number is read on, so that all its problems are found.
+    pub(crate) fn is_schema_1(&mut self, at: &At<'_>) -> bool {
+        let Some(field) = self.field(at, "schema") else {
+            return true;
+        };
+        let right = field.value.as_u64() == Some(1);
+        if !right {
+            let found = super::near::shown(&field.value.to_string());
+            self.report(&field, Defect::Schema(found));
+        }
+        right
+    }
+
     /// A field that must be there.
-    pub(super) fn field<'a>(&mut self, at: &At<'a>, key: &str) -> Option<At<'a>> {
+    pub(crate) fn field<'a>(&mut self, at: &At<'a>, key: &str) -> Option<At<'a>> {
         self.object(at)?;
         let found = at.optional(key);
         if found.is_none() {
@@ -67,7 +80,7 @@ impl Reading {
         found
     }
 
-    pub(super) fn object<'a>(&mut self, at: &At<'a>) -> Option<&'a Map<String, Value>> {
+    pub(crate) fn object<'a>(&mut self, at: &At<'a>) -> Option<&'a Map<String, Value>> {
         let object = at.value.as_object();
         if object.is_none() {
             self.wrong_type(at, "an object");
@@ -76,7 +89,7 @@ impl Reading {
     }
 
     /// The entries of an object, in the order of the file.
-    pub(super) fn entries<'a>(&mut self, at: &At<'a>, most: usize) -> Vec<(&'a str, At<'a>)> {
+    pub(crate) fn entries<'a>(&mut self, at: &At<'a>, most: usize) -> Vec<(&'a str, At<'a>)> {
         let Some(object) = self.object(at) else {
             return Vec::new();
         };
@@ -92,7 +105,7 @@ impl Reading {
     }
 
     /// The elements of a list field; too long a list is reported and cut, because later steps compare elements with each other.
-    pub(super) fn list<'a>(&mut self, at: &At<'a>, key: &str, most: usize) -> Option<Vec<At<'a>>> {
+    pub(crate) fn list<'a>(&mut self, at: &At<'a>, key: &str, most: usize) -> Option<Vec<At<'a>>> {
         let field = self.field(at, key)?;
         let Some(list) = field.value.as_array() else {
             self.wrong_type(&field, "a list");
@@ -112,7 +125,7 @@ impl Reading {
     }
 
     /// The same, for a list that needs an element.
-    pub(super) fn some_of<'a>(
+    pub(crate) fn some_of<'a>(
         &mut self,
         at: &At<'a>,
         key: &str,
@@ -126,7 +139,7 @@ impl Reading {
         Some(list)
     }
 
-    pub(super) fn text<'a>(&mut self, at: &At<'a>) -> Option<&'a str> {
+    pub(crate) fn text<'a>(&mut self, at: &At<'a>) -> Option<&'a str> {
         let text = at.value.as_str();
         if text.is_none() {
             self.wrong_type(at, "a string");
@@ -134,13 +147,8 @@ impl Reading {
         text
     }
 
-    pub(super) fn text_field<'a>(&mut self, at: &At<'a>, key: &str) -> Option<&'a str> {
-        let field = self.field(at, key)?;
-        self.text(&field)
-    }
-
     /// A name that may become part of a file name.
-    pub(super) fn name_field<'a>(&mut self, at: &At<'a>, key: &str) -> Option<&'a str> {
+    pub(crate) fn name_field<'a>(&mut self, at: &At<'a>, key: &str) -> Option<&'a str> {
         let field = self.field(at, key)?;
         let name = self.text(&field)?;
         if !is_safe(name) {
@@ -151,7 +159,7 @@ impl Reading {
     }
 
     /// A word of a closed vocabulary.
-    pub(super) fn word<T: Copy>(
+    pub(crate) fn word<T: Copy>(
         &mut self,
         at: &At<'_>,
         what: &'static str,
@@ -165,7 +173,7 @@ impl Reading {
         found.map(|&(_, meaning)| meaning)
     }
 
-    pub(super) fn word_field<T: Copy>(
+    pub(crate) fn word_field<T: Copy>(
         &mut self,
         at: &At<'_>,
         key: &str,
@@ -176,7 +184,7 @@ impl Reading {
         self.word(&field, what, words)
     }
 
-    pub(super) fn unknown<'k>(
+    pub(crate) fn unknown<'k>(
         &mut self,
         at: &At<'_>,
         what: &'static str,
@@ -193,13 +201,13 @@ impl Reading {
     }
 
     /// The source that an entry states for its plain numbers.
-    pub(super) fn source_of(&mut self, at: &At<'_>) -> Source {
+    pub(crate) fn source_of(&mut self, at: &At<'_>) -> Source {
         at.optional("source")
             .and_then(|source| self.source(&source))
             .unwrap_or(Source::Assumed)
     }
 
-    pub(super) fn number_field(
+    pub(crate) fn number_field(
         &mut self,
         at: &At<'_>,
         key: &str,
@@ -211,7 +219,7 @@ impl Reading {
     }
 
     /// A number, plain or with its source, from `range.0` to `range.1`.
-    pub(super) fn number(
+    pub(crate) fn number(
         &mut self,
         at: &At<'_>,
         inherited: Source,
@@ -237,7 +245,7 @@ impl Reading {
     }
 
     /// A whole number.
-    pub(super) fn count(&mut self, at: &At<'_>, range: (f64, f64)) -> Option<u64> {
+    pub(crate) fn count(&mut self, at: &At<'_>, range: (f64, f64)) -> Option<u64> {
         let number = self.number(at, Source::Assumed, range)?.value;
         if number.fract() > 0.0 {
             self.report(at, Defect::NotWhole(number));
@@ -251,7 +259,7 @@ impl Reading {
         Some(number as u64)
     }
 
-    fn source(&mut self, at: &At<'_>) -> Option<Source> {
+    pub(crate) fn source(&mut self, at: &At<'_>) -> Option<Source> {
         self.word(
             at,
             "source",
@@ -285,7 +293,7 @@ impl Reading {
 }
 
 /// The path of a field; keys come from the file, so they are shown harmlessly.
-pub(super) fn join(path: &str, key: &str) -> String {
+pub(crate) fn join(path: &str, key: &str) -> String {
     let key = super::near::shown(key);
     if path.is_empty() {
         key

@@ -76,10 +76,7 @@ fn contention_entry(
             None => complete = false,
         }
     }
-    (complete && set.is_some_and(|set| !set.is_empty())).then_some(Contention {
-        set: set?,
-        factor,
-    })
+    (complete && set.is_some_and(|set| !set.is_empty())).then_some(Contention { set: set?, factor })
 }
 
 fn known_processor(

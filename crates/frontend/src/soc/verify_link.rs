@@ -100,23 +100,21 @@ pub(super) fn require_links(
                         |(_, processor)| format!("`{}` {verb}", processor.name),
                     )
             };
-            missing
-                .entry((from.memory, to.memory))
-                .or_insert_with(|| {
-                    if from.memory == to.memory {
-                        format!(
-                            "tensors change layout on between {} and {}",
-                            inhabitants(from_id, "writes"),
-                            inhabitants(to_id, "reads")
-                        )
-                    } else {
-                        format!(
-                            "tensors take between {} and {}",
-                            inhabitants(from_id, "writes"),
-                            inhabitants(to_id, "reads")
-                        )
-                    }
-                });
+            missing.entry((from.memory, to.memory)).or_insert_with(|| {
+                if from.memory == to.memory {
+                    format!(
+                        "tensors change layout on between {} and {}",
+                        inhabitants(from_id, "writes"),
+                        inhabitants(to_id, "reads")
+                    )
+                } else {
+                    format!(
+                        "tensors take between {} and {}",
+                        inhabitants(from_id, "writes"),
+                        inhabitants(to_id, "reads")
+                    )
+                }
+            });
         }
     }
     for ((from, to), why) in missing {

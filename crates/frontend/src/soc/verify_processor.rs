@@ -276,7 +276,12 @@ fn model(reading: &mut Reading, at: &At<'_>) -> Option<ClassModel> {
             .collect();
         numbers.into_iter().collect()
     });
-    let max = reading.word_field(at, "combine", "combination", &[("sum", false), ("max", true)]);
+    let max = reading.word_field(
+        at,
+        "combine",
+        "combination",
+        &[("sum", false), ("max", true)],
+    );
     if let (Some(features), Some(list)) = (&features, &list)
         && !list.is_empty()
         && list.len() != features.len()
@@ -381,7 +386,27 @@ pub(super) fn watts_field(
 
 /// ONNX's element types in lower case, and `any`.
 const DTYPES: [&str; 23] = [
-    "float", "double", "float16", "bfloat16", "float8", "float4", "int64", "int32", "int16",
-    "int8", "int4", "int2", "uint64", "uint32", "uint16", "uint8", "uint4", "uint2", "bool",
-    "complex64", "complex128", "string", "any",
+    "float",
+    "double",
+    "float16",
+    "bfloat16",
+    "float8",
+    "float4",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "int4",
+    "int2",
+    "uint64",
+    "uint32",
+    "uint16",
+    "uint8",
+    "uint4",
+    "uint2",
+    "bool",
+    "complex64",
+    "complex128",
+    "string",
+    "any",
 ];

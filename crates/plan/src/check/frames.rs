@@ -82,7 +82,7 @@ fn stream(
             if stage == 0 {
                 admitted = ready;
             }
-            ready = ready + time;
+            ready += time;
             done[frame][stage] = ready;
         }
         latency = ready - admitted;

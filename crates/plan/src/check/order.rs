@@ -53,11 +53,11 @@ impl Order {
             order.before[task] = last[entry.queue as usize].replace(task);
         }
         for (index, entry) in flow.moves.iter().enumerate() {
-            if let Some(Node::Task(task)) = flow.buffers[entry.from].writer {
-                if placement.tasks[task].stage == entry.stage {
-                    order.source[index] = Some(task);
-                    order.task_has_successor[task] = true;
-                }
+            if let Some(Node::Task(task)) = flow.buffers[entry.from].writer
+                && placement.tasks[task].stage == entry.stage
+            {
+                order.source[index] = Some(task);
+                order.task_has_successor[task] = true;
             }
         }
         for task in 0..count {

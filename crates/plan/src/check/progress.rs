@@ -164,13 +164,14 @@ fn copies(placement: &Placement<'_>, flow: &Dataflow, found: &mut Vec<Violation>
         };
         for wait in &command.wait {
             let waited = plan.frame.get(wait.command as usize);
-            if let Some(Action::End(earlier)) = waited.map(|command| command.action) {
-                if (stage as usize) < count && (earlier as usize) < count {
-                    shorten(
-                        &mut back[earlier as usize][stage as usize],
-                        u64::from(wait.frames_back),
-                    );
-                }
+            if let Some(Action::End(earlier)) = waited.map(|command| command.action)
+                && (stage as usize) < count
+                && (earlier as usize) < count
+            {
+                shorten(
+                    &mut back[earlier as usize][stage as usize],
+                    u64::from(wait.frames_back),
+                );
             }
         }
     }

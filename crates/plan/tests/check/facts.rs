@@ -1,5 +1,10 @@
 //! Models and chips of the plans in `tests/plans`, written down a second time.
 
+#![expect(
+    clippy::many_single_char_names,
+    reason = "tensors have the names that the plans give them"
+)]
+
 use std::collections::BTreeMap;
 
 use paracompile_plan::facts::{
@@ -84,6 +89,10 @@ impl Network {
 }
 
 /// Time in nanoseconds, energy in nanojoules.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "an entry of a cost table, where `None` means not supported"
+)]
 pub(crate) fn cost(time: f64, energy: f64, workspace: u64, source: Source) -> Option<OperatorCost> {
     Some(OperatorCost {
         time: Seconds::new(time * 1e-9).unwrap(),

@@ -123,9 +123,12 @@ fn fusing_past_a_network_output_or_an_outside_reader_is_illegal() {
     plan.model.outputs.push("c".to_owned());
     let faults = |plan: &Plan, model: &_| -> Vec<FusionFault> {
         (check_structure(plan, model).into_iter())
-            .filter_map(|violation| match violation {
-                Violation::IllegalFusion { fault, .. } => Some(fault),
-                _ => None,
+            .filter_map(|violation| {
+                if let Violation::IllegalFusion { fault, .. } = violation {
+                    Some(fault)
+                } else {
+                    None
+                }
             })
             .collect()
     };

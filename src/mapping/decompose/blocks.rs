@@ -1,0 +1,263 @@
+//! Solved parts of the network, kept by place and by content.
+//!
+//! Cells that a network repeats are equal problems, and so are many parts on different processor sets; each is searched once.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use paracompile_frontend::arena::Id;
+use paracompile_frontend::soc::{LocationId, ProcessorId, ProcessorSet};
+use paracompile_plan::plan::StoppedBy;
+use paracompile_plan::{Nanojoules, Nanoseconds};
+use rayon::prelude::*;
+
+use super::super::block::{BlockExit, Method, solve_block};
+use super::super::frontier::Coverage;
+use super::super::{Budget, Effort, Objective, Problem, schedule};
+use super::stage_graph::{Entry, Part, StageGraph};
+use crate::partition::FusedTensorId;
+
+/// A mapping of a stage or a part of one while `used` are in use: same processors and order, other durations (rule M4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retimed {
+    /// The processors in use, a superset of the stage's.
+    pub used: ProcessorSet,
+    /// `T_s(A)`.
+    pub time: Nanoseconds,
+    /// Dynamic energy.
+    pub energy: Nanojoules,
+}
+
+/// Which part of the network, entered how, on which processors.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct BlockKey {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) entry: Arc<Entry>,
+    pub(super) set: ProcessorSet,
+}
+
+/// A solved part in the terms of the whole network.
+#[derive(Debug)]
+pub(super) struct Block {
+    pub(super) start: usize,
+    pub(super) exits: Vec<Exit>,
+}
+
+/// One way through a part.
+#[derive(Debug)]
+pub(super) struct Exit {
+    /// Holders of the tensors that the part touches and that are live at its end.
+    pub(super) holders: Vec<(FusedTensorId, Vec<LocationId>)>,
+    pub(super) used: ProcessorSet,
+    pub(super) objective: Objective,
+    pub(super) bound: Nanoseconds,
+    /// Time and energy under each superset of the set, in the order of [`StageGraph::supersets`].
+    pub(super) retimed: Vec<Objective>,
+    pub(super) placement: Vec<ProcessorId>,
+    /// Offsets from the start of the part.
+    pub(super) sequence: Vec<usize>,
+    pub(super) method: Method,
+    pub(super) stopped_by: StoppedBy,
+}
+
+type ByContent = Mutex<HashMap<Vec<u64>, Arc<Vec<BlockExit>>>>;
+
+/// All parts solved so far.
+#[derive(Debug, Default)]
+pub(super) struct Blocks {
+    by_place: Mutex<HashMap<BlockKey, Arc<Block>>>,
+    by_content: ByContent,
+}
+
+impl Blocks {
+    /// The part, solved now unless it was before.
+    pub(super) fn block(
+        &self,
+        graph: &StageGraph,
+        key: BlockKey,
+        effort: Effort,
+        budget: Budget<'_>,
+    ) -> Arc<Block> {
+        if let Some(block) = locked(&self.by_place).get(&key) {
+            return Arc::clone(block);
+        }
+        let part = graph.part(key.start, key.end, &key.entry, key.set);
+        let content = content(&part.problem, &part.leaving);
+        let known = locked(&self.by_content).get(&content).cloned();
+        let exits = known.unwrap_or_else(|| {
+            let exits = Arc::new(solve(&part, effort, budget));
+            locked(&self.by_content).insert(content, Arc::clone(&exits));
+            exits
+        });
+        let block = Arc::new(Block {
+            start: key.start,
+            exits: in_terms_of_network(graph, &key, part, &exits),
+        });
+        locked(&self.by_place).insert(key, Arc::clone(&block));
+        block
+    }
+
+    /// Solves many parts in parallel, equal ones once.
+    pub(super) fn solve_all(
+        &self,
+        graph: &StageGraph,
+        keys: &[BlockKey],
+        effort: Effort,
+        budget: Budget<'_>,
+    ) {
+        let mut distinct: HashMap<Vec<u64>, ()> = HashMap::new();
+        let parts: Vec<(Vec<u64>, Part)> = keys
+            .iter()
+            .filter_map(|key| {
+                let part = graph.part(key.start, key.end, &key.entry, key.set);
+                let content = content(&part.problem, &part.leaving);
+                distinct
+                    .insert(content.clone(), ())
+                    .is_none()
+                    .then_some((content, part))
+            })
+            .collect();
+        let solved: Vec<(Vec<u64>, Vec<BlockExit>)> = parts
+            .into_par_iter()
+            .map(|(content, part)| {
+                let exits = solve(&part, effort, budget);
+                (content, exits)
+            })
+            .collect();
+        let mut by_content = locked(&self.by_content);
+        for (content, exits) in solved {
+            by_content.entry(content).or_insert_with(|| Arc::new(exits));
+        }
+    }
+}
+
+fn solve(part: &Part, effort: Effort, budget: Budget<'_>) -> Vec<BlockExit> {
+    solve_block(
+        &part.problem,
+        &part.leaving,
+        Coverage::Every,
+        effort,
+        budget,
+    )
+}
+
+/// The value behind a lock: what a panicking thread left is complete, because values are only inserted.
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn in_terms_of_network(
+    graph: &StageGraph,
+    key: &BlockKey,
+    mut part: Part,
+    exits: &[BlockExit],
+) -> Vec<Exit> {
+    let mut translated: Vec<Exit> = exits
+        .iter()
+        .map(|exit| Exit {
+            holders: part
+                .leaving
+                .iter()
+                .zip(&exit.holders)
+                .map(|(&tensor, holders)| {
+                    let locations = holders.iter().map(|&l| Id::from_index(l)).collect();
+                    (Id::from_index(part.tensors[tensor]), locations)
+                })
+                .collect(),
+            used: part
+                .processors
+                .iter()
+                .enumerate()
+                .filter(|(index, _)| exit.used & (1 << index) != 0)
+                .map(|(_, &processor)| processor)
+                .collect(),
+            objective: exit.objective,
+            bound: exit.proof.bound(exit.objective.makespan),
+            retimed: Vec::new(),
+            placement: exit
+                .solution
+                .processors
+                .iter()
+                .map(|&processor| part.processors[processor])
+                .collect(),
+            sequence: exit.solution.sequence.clone(),
+            method: exit.method,
+            stopped_by: exit.stopped_by,
+        })
+        .collect();
+    let own = graph.slowdowns(key.set);
+    let mut slowed_as = key.set;
+    for used in graph.supersets(key.set) {
+        // Without contention all supersets are alike.
+        let is_alike = |other: ProcessorSet| {
+            part.processors.iter().all(|processor| {
+                graph.slowdowns(used)[processor.index()]
+                    == graph.slowdowns(other)[processor.index()]
+            })
+        };
+        let alike_own = part
+            .processors
+            .iter()
+            .all(|processor| graph.slowdowns(used)[processor.index()] == own[processor.index()]);
+        if !alike_own && !is_alike(slowed_as) {
+            graph.slow(&mut part, key.start, used);
+            slowed_as = used;
+        }
+        for (exit, solved) in translated.iter_mut().zip(exits) {
+            let objective = if alike_own {
+                solved.objective
+            } else {
+                schedule(&part.problem, &solved.solution).objective
+            };
+            exit.retimed.push(objective);
+        }
+    }
+    translated
+}
+
+/// Everything about a problem that can change its solutions, as numbers.
+fn content(problem: &Problem, leaving: &[usize]) -> Vec<u64> {
+    let mut content = Vec::new();
+    let mut list = |items: &mut dyn Iterator<Item = u64>| {
+        let at = content.len();
+        content.push(0);
+        content.extend(items);
+        content[at] = (content.len() - at) as u64;
+    };
+    let homes = || problem.homes.iter().map(|&home| home as u64);
+    list(&mut homes());
+    list(&mut [problem.locations as u64, problem.io as u64].into_iter());
+    list(&mut leaving.iter().map(|&tensor| tensor as u64));
+    for operator in &problem.operators {
+        list(
+            &mut operator
+                .times
+                .iter()
+                .map(|time| time.map_or(u64::MAX, |time| time.count())),
+        );
+        list(&mut operator.energies.iter().map(|energy| energy.count()));
+        list(&mut operator.reads.iter().map(|&tensor| tensor as u64));
+        list(&mut operator.writes.iter().map(|&tensor| tensor as u64));
+    }
+    for tensor in &problem.tensors {
+        list(&mut tensor.producer.iter().map(|&producer| producer as u64));
+        list(&mut tensor.held.iter().map(|&location| location as u64));
+        list(&mut [u64::from(tensor.to_io)].into_iter());
+        let sources: Vec<usize> = match tensor.producer {
+            Some(_) => problem.homes.clone(),
+            None => tensor.held.clone(),
+        };
+        let targets = || problem.homes.iter().chain([&problem.io]);
+        list(
+            &mut sources
+                .iter()
+                .flat_map(|&from| targets().map(move |&to| (from, to)))
+                .flat_map(|(from, to)| match tensor.moves[from][to] {
+                    Some(cost) => [1, cost.time.count(), cost.energy.count()],
+                    None => [0; 3],
+                }),
+        );
+    }
+    content
+}

@@ -1,0 +1,14 @@
+//! Series decomposition: stages as sequences of blocks between gates, each solved once.
+//!
+//! At a gate the operators before and those behind do not overlap in time and nothing but the gate's tensors crosses, so the time of a stage is the sum over its blocks, minimised by a min-plus product over the gate's location.
+//! The set of processors in use travels along, because every processor of a stage must run something (rule M2).
+//! A stage that starts or ends between gates gets a joint solve of the partial block there.
+
+mod blocks;
+mod stage_graph;
+mod stage_mapper;
+mod sweep;
+
+pub use blocks::Retimed;
+pub use stage_graph::{Entry, StageGraph};
+pub use stage_mapper::{MapperOptions, StageMapper, StageOption};

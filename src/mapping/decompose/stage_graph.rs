@@ -1,0 +1,322 @@
+//! The whole network as one problem with cut points, and the problems of its parts.
+
+use std::collections::BTreeMap;
+
+use paracompile_frontend::arena::Id;
+use paracompile_frontend::cost::CostTable;
+use paracompile_frontend::soc::{LocationId, ProcessorId, ProcessorSet};
+use paracompile_plan::{Nanojoules, Nanoseconds, Slowdown};
+
+use super::super::{Operator, Problem, Tensor};
+use crate::partition::{FusedTensorId, Segments};
+
+/// Where the tensors that are live at a cut are, by tensor; of each the producer's location first, the others ascending.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Entry {
+    /// Live tensors, ascending, with the locations that hold them.
+    pub holders: Vec<(FusedTensorId, Vec<LocationId>)>,
+}
+
+impl Entry {
+    /// The locations that hold a tensor; empty if it is not live.
+    pub fn held(&self, tensor: FusedTensorId) -> &[LocationId] {
+        self.holders
+            .binary_search_by_key(&tensor, |(other, _)| *other)
+            .map_or(&[], |at| &self.holders[at].1)
+    }
+}
+
+/// A network with costs, cut points and slowdowns.
+///
+/// Indices of operators and tensors are those of the fused graph, those of processors and locations the chip's.
+#[derive(Clone, Debug)]
+pub struct StageGraph {
+    /// All operators under no slowdown; network inputs enter at `io`.
+    pub(super) whole: Problem,
+    pub(super) cuts: Vec<CutPoint>,
+    /// Processors that may be used.
+    pub(super) allowed: ProcessorSet,
+    /// Slowdown of each processor for each subset of `allowed` in use.
+    slowdowns: BTreeMap<ProcessorSet, Vec<Slowdown>>,
+}
+
+/// A cut point as the mapper sees it.
+#[derive(Clone, Debug)]
+pub(super) struct CutPoint {
+    pub(super) position: usize,
+    /// Written before and read behind, ascending.
+    pub(super) live: Vec<usize>,
+    /// Whether the blocks on both sides can be solved apart.
+    pub(super) separates: bool,
+}
+
+/// A part of the network on some processors, and how its indices are called outside.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    pub(super) problem: Problem,
+    /// Processor of the chip behind each processor of the problem.
+    pub(super) processors: Vec<ProcessorId>,
+    /// Tensor of the graph behind each tensor of the problem.
+    pub(super) tensors: Vec<usize>,
+    /// Tensors of the problem that are live at its end.
+    pub(super) leaving: Vec<usize>,
+}
+
+impl StageGraph {
+    /// The fused graph with the costs of a chip, of which `allowed` may be used.
+    pub fn new(segments: &Segments, costs: &CostTable, allowed: ProcessorSet) -> Self {
+        let soc = &costs.soc;
+        let positions: Vec<usize> = segments.cuts.iter().map(|cut| cut.position).collect();
+        let processors: Vec<ProcessorId> = soc.processors.ids().collect();
+        let locations: Vec<LocationId> = soc.locations.ids().collect();
+        let operators = segments
+            .graph
+            .ops
+            .iter()
+            .map(|(_, op)| {
+                let costs: Vec<_> = processors
+                    .iter()
+                    .map(|&processor| costs.group(&op.members, processor))
+                    .collect();
+                Operator {
+                    times: costs
+                        .iter()
+                        .map(|cost| cost.map(|cost| cost.time))
+                        .collect(),
+                    energies: costs
+                        .iter()
+                        .map(|cost| cost.map_or(Nanojoules::ZERO, |cost| cost.energy))
+                        .collect(),
+                    reads: op.reads.iter().map(|tensor| tensor.index()).collect(),
+                    writes: op.writes.iter().map(|tensor| tensor.index()).collect(),
+                }
+            })
+            .collect();
+        let tensors = segments
+            .graph
+            .tensors
+            .iter()
+            .map(|(_, tensor)| Tensor {
+                producer: tensor.producer.map(Id::index),
+                held: match tensor.producer {
+                    Some(_) => Vec::new(),
+                    None => vec![soc.io_location.index()],
+                },
+                readers: tensor.readers.iter().map(|reader| reader.index()).collect(),
+                to_io: tensor.is_output,
+                moves: locations
+                    .iter()
+                    .map(|&from| {
+                        locations
+                            .iter()
+                            .map(|&to| costs.transfer(tensor.bytes, from, to))
+                            .collect()
+                    })
+                    .collect(),
+            })
+            .collect();
+        let whole = Problem {
+            homes: soc.processors.iter().map(|(_, p)| p.home.index()).collect(),
+            locations: soc.locations.len(),
+            io: soc.io_location.index(),
+            operators,
+            tensors,
+            must_use: 0,
+        };
+        Self::from_problem(whole, &positions, allowed, |processor, used| {
+            costs.slowdown(processor, used)
+        })
+    }
+
+    /// A network given as one problem; `positions` are those of the cut points, the first 0 and the last the number of operators.
+    pub fn from_problem(
+        whole: Problem,
+        positions: &[usize],
+        allowed: ProcessorSet,
+        slowdown: impl Fn(ProcessorId, ProcessorSet) -> Slowdown,
+    ) -> Self {
+        let slowdowns = allowed
+            .subsets()
+            .map(|set| {
+                let factors = (0..whole.homes.len())
+                    .map(|processor| slowdown(Id::from_index(processor), set))
+                    .collect();
+                (set, factors)
+            })
+            .collect();
+        let cuts = cut_points(&whole, positions);
+        Self {
+            whole,
+            cuts,
+            allowed,
+            slowdowns,
+        }
+    }
+
+    /// The supersets of `set` that may be used, ascending.
+    pub(super) fn supersets(&self, set: ProcessorSet) -> impl Iterator<Item = ProcessorSet> {
+        self.allowed
+            .subsets()
+            .filter(move |&other| set.is_subset(other))
+    }
+
+    /// Slowdowns of all processors while `used` are in use.
+    pub(super) fn slowdowns(&self, used: ProcessorSet) -> &[Slowdown] {
+        self.slowdowns.get(&used).map_or(&[], Vec::as_slice)
+    }
+
+    /// The problem of the operators from position `start` to `end` on the processors of `set`, slowed as that set is.
+    pub(super) fn part(&self, start: usize, end: usize, entry: &Entry, set: ProcessorSet) -> Part {
+        let processors: Vec<ProcessorId> = set.iter().collect();
+        let factors = self.slowdowns(set);
+        let mut tensors: Vec<usize> = self.whole.operators[start..end]
+            .iter()
+            .flat_map(|operator| operator.reads.iter().chain(&operator.writes).copied())
+            .collect();
+        tensors.sort_unstable();
+        tensors.dedup();
+        let local = |tensor: &usize| {
+            tensors
+                .binary_search(tensor)
+                .expect("the part holds every tensor that its operators touch")
+        };
+        let operators = self.whole.operators[start..end]
+            .iter()
+            .map(|operator| {
+                let (times, energies) = slowed(operator, &processors, factors);
+                Operator {
+                    times,
+                    energies,
+                    reads: operator.reads.iter().map(local).collect(),
+                    writes: operator.writes.iter().map(local).collect(),
+                }
+            })
+            .collect();
+        let problem = Problem {
+            homes: processors
+                .iter()
+                .map(|processor| self.whole.homes[processor.index()])
+                .collect(),
+            locations: self.whole.locations,
+            io: self.whole.io,
+            operators,
+            tensors: tensors
+                .iter()
+                .map(|&tensor| self.part_tensor(tensor, start, end, entry))
+                .collect(),
+            must_use: 0,
+        };
+        let leaving = (0..tensors.len())
+            .filter(|&index| {
+                let readers = &self.whole.tensors[tensors[index]].readers;
+                readers.iter().any(|&reader| reader >= end)
+            })
+            .collect();
+        Part {
+            problem,
+            processors,
+            tensors,
+            leaving,
+        }
+    }
+
+    fn part_tensor(&self, index: usize, start: usize, end: usize, entry: &Entry) -> Tensor {
+        let tensor = &self.whole.tensors[index];
+        let producer = tensor.producer.filter(|&producer| producer >= start);
+        Tensor {
+            producer: producer.map(|producer| producer - start),
+            held: match producer {
+                Some(_) => Vec::new(),
+                None => entry
+                    .held(Id::from_index(index))
+                    .iter()
+                    .map(|location| location.index())
+                    .collect(),
+            },
+            readers: tensor
+                .readers
+                .iter()
+                .filter(|&&reader| (start..end).contains(&reader))
+                .map(|&reader| reader - start)
+                .collect(),
+            to_io: tensor.to_io,
+            moves: tensor.moves.clone(),
+        }
+    }
+
+    /// The durations and energies of a part while more processors are in use than its own.
+    pub(super) fn slow(&self, part: &mut Part, start: usize, used: ProcessorSet) {
+        let factors = self.slowdowns(used);
+        for (offset, operator) in part.problem.operators.iter_mut().enumerate() {
+            let original = &self.whole.operators[start + offset];
+            (operator.times, operator.energies) = slowed(original, &part.processors, factors);
+        }
+    }
+}
+
+fn slowed(
+    operator: &Operator,
+    processors: &[ProcessorId],
+    factors: &[Slowdown],
+) -> (Vec<Option<Nanoseconds>>, Vec<Nanojoules>) {
+    processors
+        .iter()
+        .map(|processor| {
+            let index = processor.index();
+            (
+                operator.times[index].map(|time| time.slowed(factors[index])),
+                operator.energies[index].slowed(factors[index]),
+            )
+        })
+        .unzip()
+}
+
+/// Live tensors of each cut, and whether it separates.
+///
+/// A cut separates if one operator stands before it to which everything earlier leads and from which everything later comes, and only its tensors cross.
+/// An output of the network among them does not count as separating: its move home runs on while later operators work.
+fn cut_points(whole: &Problem, positions: &[usize]) -> Vec<CutPoint> {
+    let count = whole.operators.len();
+    let last_source = (0..count)
+        .rev()
+        .find(|&v| whole.operators[v].reads.is_empty());
+    let first_sink = (0..count).find(|&v| {
+        whole.operators[v]
+            .writes
+            .iter()
+            .all(|&tensor| whole.tensors[tensor].readers.is_empty())
+    });
+    let mut cuts: Vec<CutPoint> = positions
+        .iter()
+        .map(|&position| CutPoint {
+            position,
+            live: Vec::new(),
+            separates: position == 0
+                || position == count
+                || (last_source.is_none_or(|source| source < position)
+                    && first_sink.is_none_or(|sink| sink + 1 >= position)),
+        })
+        .collect();
+    for (index, tensor) in whole.tensors.iter().enumerate() {
+        let written = tensor.producer.map_or(0, |producer| producer + 1);
+        let last = if tensor.to_io && tensor.producer.is_some() {
+            Some(count)
+        } else {
+            tensor.readers.last().map(|&reader| reader + 1)
+        };
+        let first = positions.partition_point(|&position| position < written);
+        for cut in &mut cuts[first..] {
+            if last.is_none_or(|last| last <= cut.position) {
+                break;
+            }
+            if tensor.readers.iter().any(|&reader| reader >= cut.position) {
+                cut.live.push(index);
+            }
+            let is_crossed_late = written < cut.position || tensor.to_io;
+            if is_crossed_late && cut.position > 0 && cut.position < count {
+                cut.separates = false;
+            }
+        }
+    }
+    cuts
+}

@@ -1,0 +1,595 @@
+//! Answers what a stage from one cut to another costs on a set of processors.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use paracompile_frontend::arena::Id;
+use paracompile_frontend::soc::{LocationId, ProcessorSet};
+use paracompile_plan::plan::StoppedBy;
+use paracompile_plan::{Nanojoules, Nanoseconds};
+
+use super::super::block::Methods;
+use super::super::{Budget, Effort};
+use super::blocks::{BlockKey, Blocks, Retimed};
+use super::stage_graph::{Entry, StageGraph};
+use super::sweep::{Label, Path, Steps, undominated};
+use crate::partition::FusedOpId;
+use crate::pipeline::{StageMapping, StageProof};
+
+/// How hard to search, and how long.
+#[derive(Clone, Copy, Debug)]
+pub struct MapperOptions<'a> {
+    /// Counted work of each block.
+    pub effort: Effort,
+    /// When to stop.
+    pub budget: Budget<'a>,
+}
+
+/// One way to run a stage.
+#[derive(Clone, Debug)]
+pub struct StageOption {
+    /// Index of the cut at its end.
+    pub end: usize,
+    /// Its operators, as positions.
+    pub ops: Range<usize>,
+    /// Its processors; each runs something.
+    pub processors: ProcessorSet,
+    /// Where the tensors that are live at its end are.
+    pub exit: Arc<Entry>,
+    /// `T_s(S)`, the least for this exit.
+    pub time: Nanoseconds,
+    /// Dynamic energy under `S`, the least for this exit and time.
+    pub energy: Nanojoules,
+    /// No mapping of the stage with this exit takes less under `S`.
+    pub bound: Nanoseconds,
+    /// Time and energy under every superset of `S` that may be used, ascending; `S` itself is the first.
+    pub retimed: Vec<Retimed>,
+    /// How its blocks were solved.
+    pub methods: Methods,
+    /// Why the search stopped.
+    pub stopped_by: StoppedBy,
+    steps: Arc<Steps>,
+    path: Path,
+}
+
+impl StageOption {
+    /// Time and energy while `used` are in use; `None` if that is no superset of the stage's set within those allowed.
+    pub fn under(&self, used: ProcessorSet) -> Option<Retimed> {
+        self.retimed
+            .binary_search_by_key(&used, |retimed| retimed.used)
+            .ok()
+            .map(|index| self.retimed[index])
+    }
+
+    /// Who runs what in which order.
+    pub fn mapping(&self) -> StageMapping {
+        let blocks = self.steps.blocks(self.path);
+        let scope = if blocks.len() > 1 {
+            "all mappings of the stage with this exit, by series decomposition at gates"
+        } else {
+            "all mappings of the stage with this exit"
+        };
+        StageMapping {
+            ops: self.ops.clone(),
+            processors: self.processors,
+            placement: blocks
+                .iter()
+                .flat_map(|(_, exit)| exit.placement.iter().copied())
+                .collect(),
+            sequence: blocks
+                .iter()
+                .flat_map(|(block, exit)| {
+                    exit.sequence
+                        .iter()
+                        .map(|offset| FusedOpId::from_index(block.start + offset))
+                })
+                .collect(),
+            proof: StageProof {
+                bound: self.bound,
+                method: self.methods.to_string(),
+                scope: scope.to_owned(),
+                stopped_by: self.stopped_by,
+            },
+        }
+    }
+}
+
+type Memo = Mutex<HashMap<(usize, Entry, ProcessorSet), Arc<Vec<StageOption>>>>;
+
+/// Maps stages, and remembers what it has mapped.
+#[derive(Debug)]
+pub struct StageMapper<'a> {
+    graph: StageGraph,
+    options: MapperOptions<'a>,
+    blocks: Blocks,
+    memo: Memo,
+}
+
+impl<'a> StageMapper<'a> {
+    /// A mapper of `graph`.
+    pub fn new(graph: StageGraph, options: MapperOptions<'a>) -> Self {
+        Self {
+            graph,
+            options,
+            blocks: Blocks::default(),
+            memo: Mutex::default(),
+        }
+    }
+
+    /// Where network inputs are before the first stage.
+    pub fn entry_at_start(&self) -> Entry {
+        let graph = &self.graph;
+        Entry {
+            holders: graph.cuts.first().map_or_else(Vec::new, |cut| {
+                cut.live
+                    .iter()
+                    .map(|&tensor| {
+                        let held = &graph.whole.tensors[tensor].held;
+                        let locations = held.iter().map(|&l| LocationId::from_index(l)).collect();
+                        (Id::from_index(tensor), locations)
+                    })
+                    .collect()
+            }),
+        }
+    }
+
+    /// Solves all blocks between gates, on all sets and for all entries, in parallel.
+    /// Without it they are solved when they are asked for.
+    pub fn prepare(&self) {
+        let separating: Vec<usize> = self.separating_cuts().collect();
+        let mut keys = Vec::new();
+        for pair in separating.windows(2) {
+            let (start, end) = (self.position(pair[0]), self.position(pair[1]));
+            for entry in self.entries(pair[0]) {
+                for set in self.graph.allowed.subsets() {
+                    keys.push(BlockKey {
+                        start,
+                        end,
+                        entry: Arc::clone(&entry),
+                        set,
+                    });
+                }
+            }
+        }
+        self.blocks
+            .solve_all(&self.graph, &keys, self.options.effort, self.options.budget);
+    }
+
+    /// Every stage that starts at `cut`, where tensors are held as `entry` says, and uses all of `set` and no more.
+    ///
+    /// Grouped by end cut, ascending; within one by exit.
+    pub fn options(&self, cut: usize, entry: &Entry, set: ProcessorSet) -> Arc<Vec<StageOption>> {
+        let key = (cut, entry.clone(), set);
+        let memo = || self.memo.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(options) = memo().get(&key) {
+            return Arc::clone(options);
+        }
+        let options = Arc::new(self.sweep(cut, entry, set));
+        memo().insert(key, Arc::clone(&options));
+        options
+    }
+
+    fn position(&self, cut: usize) -> usize {
+        self.graph.cuts[cut].position
+    }
+
+    fn separating_cuts(&self) -> impl Iterator<Item = usize> {
+        (0..self.graph.cuts.len()).filter(|&cut| self.graph.cuts[cut].separates)
+    }
+
+    /// The ways in which tensors can be held at a separating cut: at the start of the network one, behind a gate one for each place where the gate can run.
+    fn entries(&self, cut: usize) -> Vec<Arc<Entry>> {
+        let position = self.position(cut);
+        if position == 0 {
+            return vec![Arc::new(self.entry_at_start())];
+        }
+        let whole = &self.graph.whole;
+        let places: BTreeSet<usize> = self
+            .graph
+            .allowed
+            .iter()
+            .filter(|p| whole.operators[position - 1].times[p.index()].is_some())
+            .map(|p| whole.homes[p.index()])
+            .collect();
+        places
+            .into_iter()
+            .map(|place| {
+                let live = &self.graph.cuts[cut].live;
+                Arc::new(Entry {
+                    holders: live
+                        .iter()
+                        .map(|&tensor| (Id::from_index(tensor), vec![Id::from_index(place)]))
+                        .collect(),
+                })
+            })
+            .collect()
+    }
+
+    fn sweep(&self, cut: usize, entry: &Entry, set: ProcessorSet) -> Vec<StageOption> {
+        let is_allowed = !set.is_empty() && set.is_subset(self.graph.allowed);
+        if !is_allowed || cut >= self.graph.cuts.len() {
+            return Vec::new();
+        }
+        let supersets: Vec<ProcessorSet> = self.graph.supersets(set).collect();
+        let mut steps = Steps::default();
+        let mut found: Vec<(usize, Label)> = Vec::new();
+        let mut labels = vec![Label::start(&Arc::new(entry.clone()), supersets.len())];
+        let mut from = cut;
+        for end in cut + 1..self.graph.cuts.len() {
+            if labels.is_empty() || self.options.budget.should_stop() {
+                break;
+            }
+            let extended = self.extend(&mut steps, &labels, from, end, set);
+            let at_end = undominated(&steps, extended);
+            found.extend(
+                at_end
+                    .iter()
+                    .filter(|label| label.used == set)
+                    .map(|label| (end, label.clone())),
+            );
+            if self.graph.cuts[end].separates {
+                labels = at_end;
+                from = end;
+            }
+        }
+        let steps = Arc::new(steps);
+        found
+            .into_iter()
+            .map(|(end, label)| StageOption {
+                end,
+                ops: self.position(cut)..self.position(end),
+                processors: set,
+                exit: label.exit,
+                time: label.objective.makespan,
+                energy: label.objective.energy,
+                bound: label.bound,
+                retimed: supersets
+                    .iter()
+                    .zip(&label.retimed)
+                    .map(|(&used, objective)| Retimed {
+                        used,
+                        time: objective.makespan,
+                        energy: objective.energy,
+                    })
+                    .collect(),
+                methods: label.methods,
+                stopped_by: label.stopped_by,
+                steps: Arc::clone(&steps),
+                path: label.path,
+            })
+            .collect()
+    }
+
+    /// Each label with each way through the part between two cuts.
+    fn extend(
+        &self,
+        steps: &mut Steps,
+        labels: &[Label],
+        from: usize,
+        end: usize,
+        set: ProcessorSet,
+    ) -> Vec<Label> {
+        let mut extended = Vec::new();
+        for label in labels {
+            let key = BlockKey {
+                start: self.position(from),
+                end: self.position(end),
+                entry: self.restricted(&label.exit, from, end),
+                set,
+            };
+            let block =
+                self.blocks
+                    .block(&self.graph, key, self.options.effort, self.options.budget);
+            for index in 0..block.exits.len() {
+                let exit = self.exit(&label.exit, &block.exits[index].holders, end);
+                extended.push(label.extended(steps, &block, index, exit));
+            }
+        }
+        extended
+    }
+
+    /// The part of an entry that operators between two cuts read, so that what merely passes does not divide equal blocks.
+    fn restricted(&self, entry: &Arc<Entry>, from: usize, end: usize) -> Arc<Entry> {
+        let range = self.position(from)..self.position(end);
+        let is_read = |tensor: usize| {
+            let readers = &self.graph.whole.tensors[tensor].readers;
+            readers.iter().any(|reader| range.contains(reader))
+        };
+        if entry
+            .holders
+            .iter()
+            .all(|(tensor, _)| is_read(tensor.index()))
+        {
+            return Arc::clone(entry);
+        }
+        Arc::new(Entry {
+            holders: entry
+                .holders
+                .iter()
+                .filter(|(tensor, _)| is_read(tensor.index()))
+                .cloned()
+                .collect(),
+        })
+    }
+
+    /// Holders of what is live at a cut: as the block left it, or as it came if the block did not touch it.
+    fn exit(
+        &self,
+        entry: &Entry,
+        left: &[(Id<crate::partition::FusedTensor>, Vec<LocationId>)],
+        end: usize,
+    ) -> Arc<Entry> {
+        Arc::new(Entry {
+            holders: self.graph.cuts[end]
+                .live
+                .iter()
+                .map(|&tensor| {
+                    let tensor = Id::from_index(tensor);
+                    let locations = left
+                        .iter()
+                        .find(|(other, _)| *other == tensor)
+                        .map_or_else(|| entry.held(tensor).to_vec(), |(_, held)| held.clone());
+                    (tensor, locations)
+                })
+                .collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use paracompile_frontend::cost::Move;
+    use paracompile_plan::Slowdown;
+    use proptest::prelude::*;
+
+    use super::super::super::frontier::Reached;
+    use super::super::super::frontier::{Coverage, solve};
+    use super::super::super::oracle::{Dice, from_edges, instance, random_series};
+    use super::super::super::{Objective, Problem, schedule};
+    use super::*;
+
+    const OPTIONS: MapperOptions<'static> = MapperOptions {
+        effort: Effort::Thorough,
+        budget: Budget::UNLIMITED,
+    };
+
+    fn mapper(whole: Problem, positions: &[usize]) -> StageMapper<'static> {
+        let allowed = ProcessorSet::first(whole.homes.len());
+        let graph = StageGraph::from_problem(whole, positions, allowed, slowdown);
+        StageMapper::new(graph, OPTIONS)
+    }
+
+    /// A quarter more for each other processor in use.
+    fn slowdown(_: paracompile_frontend::soc::ProcessorId, used: ProcessorSet) -> Slowdown {
+        let others = u32::try_from(used.len()).unwrap() - 1;
+        Slowdown::from_thousandths(1000 + 250 * others).unwrap()
+    }
+
+    fn no_slowdown(_: paracompile_frontend::soc::ProcessorId, _: ProcessorSet) -> Slowdown {
+        Slowdown::NONE
+    }
+
+    fn least_over_sets(whole: Problem, positions: &[usize]) -> u64 {
+        let allowed = ProcessorSet::first(whole.homes.len());
+        let graph = StageGraph::from_problem(whole, positions, allowed, no_slowdown);
+        let mapper = StageMapper::new(graph, OPTIONS);
+        let entry = mapper.entry_at_start();
+        allowed
+            .subsets()
+            .flat_map(|set| mapper.options(0, &entry, set).to_vec())
+            .filter(|option| option.end + 1 == positions.len())
+            .map(|option| option.time.count())
+            .min()
+            .unwrap()
+    }
+
+    #[test]
+    fn residual_bypass_is_no_gate() {
+        // x -> a -> add, x -> add: everything on the first processor takes 1 + 1 + 10.
+        // Solving x, a apart from add moves a's tensor only and forgets that x's takes 20: 1 + 1 + 5 + 1 = 8.
+        let times = [vec![1, 10], vec![1, 10], vec![10, 1]];
+        let whole = from_edges(&times, &[(0, 1), (1, 2), (0, 2)], |edge, _, _| {
+            [5, 5, 20][edge]
+        });
+        assert_eq!(least_over_sets(whole, &[0, 1, 2, 3]), 12);
+    }
+
+    #[test]
+    fn two_chains_overlap_across_an_inner_cut() {
+        // Two chains of two, each operator 10 on its own processor and 1 … on none: halves of 10 in sequence would be 20.
+        // fork -> (a1 10, b1 1) -> (a2 1, b2 10): together 11, cut in the middle without overlap 20.
+        let times = [vec![10, 99], vec![99, 1], vec![1, 99], vec![99, 10]];
+        let whole = from_edges(&times, &[(0, 2), (1, 3)], |_, _, _| 0);
+        assert_eq!(least_over_sets(whole, &[0, 2, 4]), 11);
+    }
+
+    #[test]
+    fn exit_processor_decides_the_next_block() {
+        // The first operator is faster on processor 1 by 2, but its tensor takes 5 to get to processor 0, where the second takes 1 and not 9.
+        let times = [vec![6, 4], vec![1, 9]];
+        let whole = from_edges(&times, &[(0, 1)], |_, _, _| 5);
+        assert_eq!(least_over_sets(whole, &[0, 1, 2]), 7);
+    }
+
+    #[test]
+    fn an_input_that_is_read_late_stays_at_io() {
+        let mut whole = from_edges(&[vec![1], vec![1]], &[(0, 1)], |_, _, _| 0);
+        whole.locations = 2;
+        whole.io = 1;
+        let cost = |time| {
+            Some(Move {
+                time: Nanoseconds::new(time),
+                energy: Nanojoules::new(time),
+            })
+        };
+        whole.tensors[0].moves = vec![vec![None; 2]; 2];
+        whole.tensors.push(super::super::super::Tensor {
+            held: vec![1],
+            readers: vec![1],
+            moves: vec![vec![None, cost(7)], vec![cost(7), None]],
+            ..super::super::super::Tensor::default()
+        });
+        whole.operators[1].reads.push(1);
+        let mapper = mapper(whole, &[0, 1, 2]);
+        let set = ProcessorSet::first(1);
+        let first = mapper.options(0, &mapper.entry_at_start(), set);
+        assert_eq!(
+            first[0].exit.holders[1],
+            (Id::from_index(1), vec![Id::from_index(1)])
+        );
+        // In one stage the move runs beside the first operator; in two it starts with the second stage.
+        assert_eq!(first[1].time, Nanoseconds::new(8));
+        let second = mapper.options(1, &first[0].exit, set);
+        assert_eq!(second[0].time, Nanoseconds::new(8));
+    }
+
+    #[test]
+    fn whole_networks_have_the_known_optima() {
+        for name in ["incv3_p3", "incv4_p3", "incv4_p4"] {
+            let (whole, known) = instance(name);
+            let positions: Vec<usize> = (0..=whole.operators.len()).collect();
+            let graph = StageGraph::from_problem(
+                whole.clone(),
+                &positions,
+                ProcessorSet::first(whole.homes.len()),
+                no_slowdown,
+            );
+            // Entry sources start anywhere at no cost, so the first operator stands for the input.
+            let separating = graph.cuts.iter().filter(|cut| cut.separates);
+            let gates: Vec<usize> = separating.map(|cut| cut.position).collect();
+            let widest = gates
+                .windows(2)
+                .map(|pair| pair[1] - pair[0])
+                .max()
+                .unwrap();
+            assert!(widest <= 13, "{name}: a block of {widest} operators");
+            assert_eq!(least_over_sets(whole, &gates), known, "{name}");
+        }
+    }
+
+    type Answers = BTreeMap<(usize, Entry), Objective>;
+
+    fn by_series(options: &[StageOption]) -> Answers {
+        options
+            .iter()
+            .map(|option| {
+                let objective = Objective {
+                    makespan: option.time,
+                    energy: option.energy,
+                };
+                ((option.end, Entry::clone(&option.exit)), objective)
+            })
+            .collect()
+    }
+
+    /// Every range as one problem.
+    fn at_once(mapper: &StageMapper<'_>, cut: usize, entry: &Entry, set: ProcessorSet) -> Answers {
+        let mut answers = BTreeMap::new();
+        for end in cut + 1..mapper.graph.cuts.len() {
+            let mut part = mapper.graph.part(
+                mapper.graph.cuts[cut].position,
+                mapper.graph.cuts[end].position,
+                entry,
+                set,
+            );
+            part.problem.must_use = (1 << set.len()) - 1;
+            let frontier = solve(
+                &part.problem,
+                &part.leaving,
+                Coverage::Required,
+                u64::MAX,
+                Budget::UNLIMITED,
+            )
+            .unwrap();
+            assert_eq!(frontier.reached, Reached::Objective);
+            for exit in frontier.exits {
+                let left: Vec<_> = part
+                    .leaving
+                    .iter()
+                    .zip(&exit.holders)
+                    .map(|(&tensor, held)| {
+                        let locations = held.iter().map(|&l| Id::from_index(l)).collect();
+                        (Id::from_index(part.tensors[tensor]), locations)
+                    })
+                    .collect();
+                let exit_entry = Entry::clone(&mapper.exit(entry, &left, end));
+                let old = answers.entry((end, exit_entry)).or_insert(exit.objective);
+                *old = exit.objective.min(*old);
+            }
+        }
+        answers
+    }
+
+    /// The mapping of an option, timed as one problem, gives what the option says, under its own set and under all others.
+    fn check_mapping(mapper: &StageMapper<'_>, cut: usize, entry: &Entry, option: &StageOption) {
+        let mapping = option.mapping();
+        let start = mapper.graph.cuts[cut].position;
+        let mut part = mapper
+            .graph
+            .part(start, option.ops.end, entry, option.processors);
+        let processors = mapping
+            .placement
+            .iter()
+            .map(|processor| part.processors.iter().position(|p| p == processor).unwrap())
+            .collect();
+        let sequence = mapping
+            .sequence
+            .iter()
+            .map(|op| op.index() - start)
+            .collect();
+        let solution = super::super::super::Solution {
+            processors,
+            sequence,
+        };
+        assert_eq!(option.under(option.processors).unwrap().time, option.time);
+        for retimed in &option.retimed {
+            mapper.graph.slow(&mut part, start, retimed.used);
+            let objective = schedule(&part.problem, &solution).objective;
+            assert_eq!(
+                (objective.makespan, objective.energy),
+                (retimed.time, retimed.energy)
+            );
+        }
+        assert_eq!(option.bound, option.time);
+        assert_eq!(mapping.proof.stopped_by, StoppedBy::Complete);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(150))]
+
+        #[test]
+        fn series_decomposition_equals_the_whole(seed: u64, blocks in 1..4_usize, processors in 1..4_usize) {
+            let whole = random_series(seed, blocks, processors);
+            let mut dice = Dice(seed);
+            let count = whole.operators.len();
+            let positions: Vec<usize> = (0..=count)
+                .filter(|&position| position == 0 || position == count || dice.below(4) > 0)
+                .collect();
+            let mapper = mapper(whole, &positions);
+            if dice.below(2) == 0 {
+                mapper.prepare();
+            }
+            let mut cut = 0;
+            let mut entry = mapper.entry_at_start();
+            // From the start, then from wherever one of the stages ended.
+            for _ in 0..3 {
+                let mut next = Vec::new();
+                for set in mapper.graph.allowed.subsets() {
+                    let options = mapper.options(cut, &entry, set);
+                    prop_assert_eq!(by_series(&options), at_once(&mapper, cut, &entry, set));
+                    for option in options.iter() {
+                        check_mapping(&mapper, cut, &entry, option);
+                        next.push((option.end, Entry::clone(&option.exit)));
+                    }
+                }
+                if next.is_empty() {
+                    break;
+                }
+                (cut, entry) = next.swap_remove(dice.index(next.len()));
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What a search hands back, how hard it may try, and when it must stop.
+//!
+//! The bound always travels with the value.
+//! Searches count their work and know no clock: whoever calls them hands down a [`Budget`].
+
+use std::fmt;
+
+use paracompile_plan::Nanoseconds;
+use paracompile_plan::plan::StoppedBy;
+
+/// A value and what is known about how good it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome<T> {
+    /// The best that was found.
+    pub value: T,
+    /// The claim about it.
+    pub proof: Proof,
+}
+
+/// How far a value can be from the best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// No other value is better.
+    Optimal,
+    /// The counted work was done; no value is below the bound.
+    WithinGap {
+        /// Lower bound on the makespan.
+        bound: Nanoseconds,
+    },
+    /// The budget ended the search; no value is below the bound.
+    Interrupted {
+        /// Lower bound on the makespan.
+        bound: Nanoseconds,
+    },
+}
+
+impl Proof {
+    /// The lower bound that holds for a value of `value`.
+    pub fn bound(self, value: Nanoseconds) -> Nanoseconds {
+        match self {
+            Self::Optimal => value,
+            Self::WithinGap { bound } | Self::Interrupted { bound } => bound.min(value),
+        }
+    }
+}
+
+/// How much counted work a search may do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Effort {
+    /// A first answer.
+    Quick,
+    /// The default.
+    #[default]
+    Normal,
+    /// Ten times the default.
+    Thorough,
+}
+
+impl Effort {
+    /// How many states a frontier search may create.
+    pub const fn states(self) -> u64 {
+        match self {
+            Self::Quick => 60_000,
+            Self::Normal => 600_000,
+            Self::Thorough => 6_000_000,
+        }
+    }
+
+    /// How many moves a local search may try for each operator.
+    pub const fn moves(self) -> u64 {
+        match self {
+            Self::Quick => 100,
+            Self::Normal => 1_000,
+            Self::Thorough => 10_000,
+        }
+    }
+}
+
+/// Says whether a search must stop, and why; the caller owns the clock.
+#[derive(Clone, Copy)]
+pub struct Budget<'a> {
+    stop: Option<&'a (dyn Fn() -> Option<StoppedBy> + Sync)>,
+}
+
+impl<'a> Budget<'a> {
+    /// Only counted work ends a search, so that its result is a function of its input.
+    pub const UNLIMITED: Self = Self { stop: None };
+
+    /// Asks `stop` now and then.
+    pub const fn until(stop: &'a (dyn Fn() -> Option<StoppedBy> + Sync)) -> Self {
+        Self { stop: Some(stop) }
+    }
+
+    /// Why to stop, if to stop.
+    pub fn stopped_by(&self) -> Option<StoppedBy> {
+        self.stop.and_then(|stop| stop())
+    }
+
+    /// Whether to stop.
+    pub fn should_stop(&self) -> bool {
+        self.stopped_by().is_some()
+    }
+}
+
+impl fmt::Debug for Budget<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Budget")
+            .field("limited", &self.stop.is_some())
+            .finish()
+    }
+}
