@@ -1,6 +1,6 @@
 //! Scheduling instances: operators, durations and edges, without a network.
 //!
-//! Two formats lie in `solver_tests/instances`: our own (`mapping/*.json`), and a list of small ones with their optima (`unrelated_comm.json`, `heft_examples.json`).
+//! Two formats lie in `solver_tests/instances`: one problem a file with delays for each pair of processors, and lists of small ones (`unrelated_comm.json`, `heft_examples.json`).
 //! All are read as one tensor an edge (rule M3), without ends, energies or memories.
 
 use std::collections::BTreeMap;
@@ -194,10 +194,10 @@ pub enum InstanceError {
     },
 }
 
-/// Reads one instance of `mapping/`, with what `mapping/best_known.json` says of it.
-pub fn read_mapping(folder: &Path, name: &str) -> Result<SchedulingInstance, InstanceError> {
-    let raw: RawMapping = read(&folder.join("mapping").join(format!("{name}.json")))?;
-    let known: BTreeMap<String, RawKnown> = read(&folder.join("mapping/best_known.json"))?;
+/// Reads the instance of a file of its own, with what `best_known.json` says of it.
+pub fn read_instance(folder: &Path, name: &str) -> Result<SchedulingInstance, InstanceError> {
+    let raw: RawMapping = read(&folder.join(format!("{name}.json")))?;
+    let known: BTreeMap<String, RawKnown> = read(&folder.join("best_known.json"))?;
     let durations: Vec<Vec<Option<u64>>> = raw
         .t
         .iter()
@@ -224,9 +224,9 @@ pub fn read_mapping(folder: &Path, name: &str) -> Result<SchedulingInstance, Ins
     })
 }
 
-/// Names of the instances of `mapping/`, ascending.
-pub fn mapping_names(folder: &Path) -> Result<Vec<String>, InstanceError> {
-    let known: BTreeMap<String, RawKnown> = read(&folder.join("mapping/best_known.json"))?;
+/// Names of the instances that have a file of their own, ascending.
+pub fn instance_names(folder: &Path) -> Result<Vec<String>, InstanceError> {
+    let known: BTreeMap<String, RawKnown> = read(&folder.join("best_known.json"))?;
     Ok(known.into_keys().collect())
 }
 
@@ -416,11 +416,11 @@ mod tests {
     }
 
     #[test]
-    fn every_mapping_instance_is_read_with_a_bound_not_above_its_value() {
-        let names = mapping_names(&folder()).unwrap();
+    fn every_instance_is_read_with_a_bound_not_above_its_value() {
+        let names = instance_names(&folder()).unwrap();
         assert!(names.len() >= 20, "{names:?}");
         for name in names {
-            let instance = read_mapping(&folder(), &name).unwrap();
+            let instance = read_instance(&folder(), &name).unwrap();
             let known = instance.known.expect("listed names are known");
             assert!(known.bound <= known.best, "{name}");
         }

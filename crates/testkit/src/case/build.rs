@@ -10,7 +10,7 @@ use paracompile_frontend::cost::CostTable;
 use paracompile_frontend::ir::{
     self, DataType, Graph, Op, OpKind, Shape, TensorId, TensorRole, VerifiedGraph, WeightRef, Work,
 };
-use paracompile_frontend::soc::{self, Location, LocationId, MemoryId, ProcessorId, ProcessorSet};
+use paracompile_frontend::soc::{self, Location, LocationId, MemoryId, ProcessorId};
 use paracompile_plan::facts::OperatorCost;
 use paracompile_plan::plan::{Layout, ModelKind, OperatorRef, Source};
 use paracompile_plan::{Bytes, Joules, Seconds, Slowdown, Watts};
@@ -18,37 +18,38 @@ use paracompile_plan::{Bytes, Joules, Seconds, Slowdown, Watts};
 use super::{Case, CaseError, Free, Network, Operator, Soc};
 
 /// Digest of everything that is built here: a case has no file of its own that another program could digest.
-const DIGEST: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+pub(super) const DIGEST: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 /// What the compiler takes.
 #[derive(Clone, Debug)]
 pub struct Built {
     /// The network.
     pub graph: VerifiedGraph,
-    /// Costs on the chip, which it contains.
+    /// Costs on the chip with the processors that the limits offer.
     pub costs: CostTable,
-    /// The processors that the limits offer.
-    pub offered: ProcessorSet,
 }
 
 impl Case {
     /// Builds what the compiler takes.
     pub fn build(&self) -> Result<Built, CaseError> {
         let graph = graph(&self.graph)?;
-        let chip = chip(&self.soc)?;
-        let costs = costs(&self.graph, &graph, chip)?;
+        let whole = chip(&self.soc)?;
+        for operator in &self.graph.operators {
+            for name in operator.time_ns.keys().chain(operator.energy_nj.keys()) {
+                processor(&whole.processors, name, &operator.name)?;
+            }
+        }
         let offered = match &self.limits.processors {
-            None => ProcessorSet::first(costs.soc.processors.len()),
-            Some(names) => names
-                .iter()
-                .map(|name| processor(&costs.soc.processors, name, "limits"))
-                .collect::<Result<_, _>>()?,
+            None => whole,
+            Some(names) => whole.restricted(names)?,
         };
-        Ok(Built {
-            graph,
-            costs,
-            offered,
-        })
+        let operators = IdMap::from_fn(&graph.ops, |id| {
+            operator_costs(&self.graph.operators[id.index()], &offered)
+        });
+        let points = vec![0; offered.processors.len()];
+        let digest = DIGEST.to_owned();
+        let costs = CostTable::from_operator_costs(&graph, &offered, points, digest, operators)?;
+        Ok(Built { graph, costs })
     }
 }
 
@@ -303,35 +304,21 @@ fn contention(
         .collect()
 }
 
-fn costs(network: &Network, graph: &VerifiedGraph, chip: soc::Soc) -> Result<CostTable, CaseError> {
-    for operator in &network.operators {
-        for name in operator.time_ns.keys().chain(operator.energy_nj.keys()) {
-            processor(&chip.processors, name, &operator.name)?;
-        }
-    }
-    let operators = IdMap::from_fn(&graph.ops, |id| {
-        let operator = &network.operators[id.index()];
-        let cost = |processor: &soc::Processor| {
-            let time = operator.time_ns.get(&processor.name)?;
-            let energy = operator.energy_nj.get(&processor.name).unwrap_or(&0);
-            Some(OperatorCost {
-                time: seconds(*time),
-                energy: joules(*energy),
-                workspace: Bytes::new(operator.workspace),
-                source: Source::Measured,
-            })
-        };
-        chip.processors
-            .iter()
-            .map(|(_, processor)| cost(processor).filter(|_| operator.free.is_none()))
-            .collect()
-    });
-    Ok(CostTable {
-        operating_points: vec![0; chip.processors.len()],
-        digest: DIGEST.to_owned(),
-        operators,
-        soc: chip,
-    })
+fn operator_costs(operator: &Operator, chip: &soc::Soc) -> Vec<Option<OperatorCost>> {
+    let cost = |processor: &soc::Processor| {
+        let time = operator.time_ns.get(&processor.name)?;
+        let energy = operator.energy_nj.get(&processor.name).unwrap_or(&0);
+        Some(OperatorCost {
+            time: seconds(*time),
+            energy: joules(*energy),
+            workspace: Bytes::new(operator.workspace),
+            source: Source::Measured,
+        })
+    };
+    chip.processors
+        .iter()
+        .map(|(_, processor)| cost(processor))
+        .collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "cases use small numbers")]
@@ -339,16 +326,16 @@ fn decimal(count: u64, unit: f64) -> f64 {
     count as f64 / unit
 }
 
-fn seconds(nanoseconds: u64) -> Seconds {
+pub(super) fn seconds(nanoseconds: u64) -> Seconds {
     Seconds::new(decimal(nanoseconds, 1e9))
         .expect("an integer over a positive number is a quantity")
 }
 
-fn joules(nanojoules: u64) -> Joules {
+pub(super) fn joules(nanojoules: u64) -> Joules {
     Joules::new(decimal(nanojoules, 1e9)).expect("an integer over a positive number is a quantity")
 }
 
-fn watts(milliwatts: u64) -> Watts {
+pub(super) fn watts(milliwatts: u64) -> Watts {
     Watts::new(decimal(milliwatts, 1e3)).expect("an integer over a positive number is a quantity")
 }
 

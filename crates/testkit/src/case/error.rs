@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use paracompile_frontend::cost::CostError;
 use paracompile_frontend::ir::VerifyError;
+use paracompile_frontend::soc::SocError;
 
 /// Why a case is not one.
 #[derive(Debug, thiserror::Error)]
@@ -45,4 +47,10 @@ pub enum CaseError {
     /// The graph breaks an invariant of the verifier.
     #[error("graph: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Graph(Vec<VerifyError>),
+    /// The limits name a processor that the chip lacks, or none.
+    #[error("limits: {0}")]
+    Processors(#[from] SocError),
+    /// There is no cost table; a case may expect that.
+    #[error(transparent)]
+    Costs(#[from] CostError),
 }

@@ -2,8 +2,10 @@
 
 mod build;
 mod error;
+mod facts;
 mod format;
 mod judge;
+mod of_plan;
 
 pub use build::Built;
 pub use error::CaseError;

@@ -1,0 +1,5 @@
+//! Integration tests, one binary so that the solver is linked once.
+
+mod architecture;
+mod documents;
+mod source;
