@@ -36,7 +36,15 @@ const MAY_IMPORT: &[(&str, &str, &[&str])] = &[
     (
         "estimate",
         "src/estimate",
-        &["arena", "ir", "mapping", "pipeline", "partition", "cost", "soc"],
+        &[
+            "arena",
+            "ir",
+            "mapping",
+            "pipeline",
+            "partition",
+            "cost",
+            "soc",
+        ],
     ),
     // The simulator runs from a plan file alone.
     ("simulate", "src/simulate", &[]),
@@ -45,15 +53,30 @@ const MAY_IMPORT: &[(&str, &str, &[&str])] = &[
         "emit",
         "src/emit",
         &[
-            "arena", "ir", "soc", "cost", "partition", "mapping", "pipeline", "estimate",
-            "simulate", "pareto",
+            "arena",
+            "ir",
+            "soc",
+            "cost",
+            "partition",
+            "mapping",
+            "pipeline",
+            "estimate",
+            "simulate",
+            "pareto",
         ],
     ),
     (
         "explain",
         "src/explain.rs",
         &[
-            "arena", "ir", "soc", "cost", "partition", "mapping", "pipeline", "estimate",
+            "arena",
+            "ir",
+            "soc",
+            "cost",
+            "partition",
+            "mapping",
+            "pipeline",
+            "estimate",
             "pareto",
         ],
     ),
@@ -61,14 +84,27 @@ const MAY_IMPORT: &[(&str, &str, &[&str])] = &[
         "compile",
         "src/compile.rs",
         &[
-            "arena", "ir", "facts", "soc", "cost", "partition", "mapping", "pipeline", "estimate",
-            "simulate", "pareto", "emit", "explain",
+            "arena",
+            "ir",
+            "facts",
+            "soc",
+            "cost",
+            "partition",
+            "mapping",
+            "pipeline",
+            "estimate",
+            "simulate",
+            "pareto",
+            "emit",
+            "explain",
         ],
     ),
     (
         "plot",
         "src/plot",
-        &["arena", "ir", "soc", "cost", "estimate", "pareto", "emit", "compile"],
+        &[
+            "arena", "ir", "soc", "cost", "estimate", "pareto", "emit", "compile",
+        ],
     ),
     // An oracle must not share the code that it judges.
     (
@@ -130,7 +166,12 @@ fn root() -> &'static Path {
 
 /// Every source file of the packages but the binaries', without code for tests.
 fn sources() -> Vec<Source> {
-    let folders = ["crates/plan/src", "crates/frontend/src", "crates/testkit/src", "src"];
+    let folders = [
+        "crates/plan/src",
+        "crates/frontend/src",
+        "crates/testkit/src",
+        "src",
+    ];
     let folders: Vec<PathBuf> = folders.iter().map(|folder| root().join(folder)).collect();
     source::read_all(root(), &folders)
 }
@@ -195,11 +236,16 @@ fn modules_import_what_the_table_allows() {
     let new: Vec<_> = faults
         .iter()
         .filter(|(edge, _)| !expected.contains(*edge))
-        .map(|((from, to), places)| format!("{from} must not import {to}:\n  {}", places.join("\n  ")))
+        .map(|((from, to), places)| {
+            format!("{from} must not import {to}:\n  {}", places.join("\n  "))
+        })
         .collect();
     assert!(new.is_empty(), "{}", new.join("\n"));
     let gone: Vec<_> = expected.difference(&found).collect();
-    assert!(gone.is_empty(), "no longer there, strike them out: {gone:?}");
+    assert!(
+        gone.is_empty(),
+        "no longer there, strike them out: {gone:?}"
+    );
 }
 
 #[test]
@@ -226,7 +272,11 @@ fn the_binary_names_nothing_deeper_than_the_facade() {
                 Some(name) => name.starts_with("paracompile_"),
                 None => false,
             };
-            if is_inner && !path.last().is_some_and(|name| name.starts_with(char::is_uppercase)) {
+            if is_inner
+                && !path
+                    .last()
+                    .is_some_and(|name| name.starts_with(char::is_uppercase))
+            {
                 deep.push(format!("{}: {}", source.path, path.join("::")));
             }
         }
@@ -239,9 +289,9 @@ fn owned_names_stay_where_they_belong() {
     let mut faults = Vec::new();
     for source in sources() {
         for (name, places) in OWNED {
-            let is_home = places
-                .iter()
-                .any(|place| source.path == *place || (place.ends_with('/') && source.path.starts_with(place)));
+            let is_home = places.iter().any(|place| {
+                source.path == *place || (place.ends_with('/') && source.path.starts_with(place))
+            });
             if !is_home && source.names(name) {
                 faults.push(format!("{} names {name}", source.path));
             }

@@ -11,7 +11,14 @@ fn root() -> &'static Path {
 fn documents() -> Vec<PathBuf> {
     let mut documents = Vec::new();
     let folders = [
-        "", "docs", "models", "profiles", "solver_tests", "output", "benches", "fuzz",
+        "",
+        "docs",
+        "models",
+        "profiles",
+        "solver_tests",
+        "output",
+        "benches",
+        "fuzz",
     ];
     for folder in folders {
         let Ok(entries) = std::fs::read_dir(root().join(folder)) else {

@@ -2,4 +2,5 @@
 
 mod architecture;
 mod documents;
+mod oracle;
 mod source;

@@ -194,7 +194,10 @@ fn without_tests(code: &str) -> (String, Vec<String>) {
         kept.push_str(&rest[..at]);
         let item = &rest[at + MARK.len()..];
         let length = item_length(item);
-        let declaration = item[..length].trim().trim_start_matches("pub(crate)").trim();
+        let declaration = item[..length]
+            .trim()
+            .trim_start_matches("pub(crate)")
+            .trim();
         if let Some(name) = declaration
             .strip_prefix("mod ")
             .and_then(|name| name.strip_suffix(';'))
@@ -359,20 +362,23 @@ mod tests {
     #[test]
     fn trees_of_paths_are_taken_apart() {
         let code = "use crate::{a::{B, c::*}, d as e, f};";
+        assert_eq!(found(code, &[]), ["crate::a::B", "crate::d", "crate::f"],);
         assert_eq!(
-            found(code, &[]),
-            ["crate::a::B", "crate::d", "crate::f"],
+            found("use paracompile_plan::{X, y::Z};", &[]),
+            ["paracompile_plan::X", "paracompile_plan::y::Z",]
         );
-        assert_eq!(found("use paracompile_plan::{X, y::Z};", &[]), [
-            "paracompile_plan::X",
-            "paracompile_plan::y::Z",
-        ]);
     }
 
     #[test]
     fn relative_paths_are_resolved() {
-        assert_eq!(found("use super::super::b::C;", &["a", "x"]), ["crate::b::C"]);
-        assert_eq!(found("use super::C; self::d();", &["a", "x"]), ["crate::a::C", "crate::a::x::d"]);
+        assert_eq!(
+            found("use super::super::b::C;", &["a", "x"]),
+            ["crate::b::C"]
+        );
+        assert_eq!(
+            found("use super::C; self::d();", &["a", "x"]),
+            ["crate::a::C", "crate::a::x::d"]
+        );
         assert_eq!(found("self.x; &mut self", &["a"]), Vec::<String>::new());
     }
 
