@@ -57,6 +57,11 @@ impl Soc {
         Some(Self::from_json(text, name).expect("built-in profiles are verified by a test"))
     }
 
+    /// The JSON text of the built-in profile of this name: a start for a profile of one's own.
+    pub fn builtin_text(name: &str) -> Option<&'static str> {
+        builtin_text(name)
+    }
+
     /// Names of the built-in profiles, sorted.
     pub fn builtin_names() -> impl Iterator<Item = &'static str> + Clone {
         builtin_names()
