@@ -143,7 +143,7 @@ pub(crate) fn hand(
             .collect();
     }
     let digest = soc.digest.clone();
-    let table = CostTable::from_operator_costs(&graph, &soc, vec![0; count], digest, costs)
+    let table = CostTable::from_operator_costs(&graph, &soc, &vec![0; count], digest, costs)
         .expect("every operator runs everywhere");
     let mut next = 0;
     let stages = stages
@@ -611,7 +611,7 @@ fn random_costs(
     CostTable::from_operator_costs(
         graph,
         soc,
-        vec![0; soc.processors.len()],
+        &vec![0; soc.processors.len()],
         soc.digest.clone(),
         operators,
     )
