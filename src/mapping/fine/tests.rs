@@ -338,7 +338,7 @@ fn assert_planted(problem: &Problem, processors: Vec<usize>, room: u64) {
         sequence: (0..processors.len()).collect(),
         processors,
     };
-    let planned = schedule(&problem, &solution);
+    let reached = schedule(&problem, &solution);
     let times: Vec<Vec<Option<u64>>> = problem
         .operators
         .iter()
@@ -348,14 +348,14 @@ fn assert_planted(problem: &Problem, processors: Vec<usize>, room: u64) {
         })
         .collect();
     let precedence = Precedence::of(&problem);
-    let makespan = planned.objective.makespan.count();
+    let makespan = reached.objective.makespan.count();
     let windows = Windows::below(&problem, &precedence, times, makespan + room).unwrap();
     assert!(windows.path_bound() <= makespan);
     for state in [order::state as fn(&mut Statement<'_>), plain::state] {
         let mut statement = Statement::new(&problem, &precedence, &windows).unwrap();
         state(&mut statement);
         minimise_energy(&mut statement, &energy_scale(&problem).unwrap());
-        let planted = plant(&statement, &solution, &planned);
+        let planted = plant(&statement, &solution, &reached);
         assert_eq!(
             statement.model.violations(&planted, 1e-9),
             Vec::<String>::new()
