@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use paracompile_frontend::arena::{Arena, Id, IdMap};
 use paracompile_frontend::cost::{CostTable, cost_facts};
+use paracompile_frontend::facts::model_facts;
 use paracompile_frontend::ir::{
     DataType, Graph, Op, OpId, OpKind, Shape, Tensor, TensorId, TensorRole, VerifiedGraph,
     WeightRef, Work, verify,
@@ -12,7 +13,7 @@ use paracompile_frontend::soc::{
     Contention, Link, Location, Memory, MemoryId, OperatingPoint, Processor, ProcessorId,
     ProcessorSet, Soc,
 };
-use paracompile_plan::facts::{CostFacts, ModelFacts, OperatorCost, OperatorFacts, TensorFacts};
+use paracompile_plan::facts::{CostFacts, ModelFacts, OperatorCost};
 use paracompile_plan::plan::{Label, Layout, ModelKind, OperatorRef, Source, StoppedBy};
 use paracompile_plan::{Bytes, Joules, Nanoseconds, OpClass, Plan, Seconds, Slowdown, Watts};
 
@@ -239,7 +240,13 @@ impl GraphBuilder {
             kind,
             inputs: inputs.iter().copied().map(Some).collect(),
             outputs: outputs.clone(),
-            work: Work::default(),
+            work: match kind {
+                OpKind::View | OpKind::ConcatInPlace => Work::default(),
+                OpKind::Compute(_) => Work {
+                    other_flops: 1,
+                    ..Work::default()
+                },
+            },
         });
         outputs
     }
@@ -698,46 +705,4 @@ fn random_sequence(
         sequence.push(open.remove(dice.pick(&ready)));
     }
     sequence
-}
-
-fn model_facts(graph: &VerifiedGraph) -> ModelFacts {
-    let indices = |tensors: &[TensorId]| tensors.iter().map(|tensor| tensor.index()).collect();
-    ModelFacts {
-        name: graph.name.clone(),
-        kind: graph.kind,
-        graph_digest: graph.digest.clone(),
-        dims: graph.dims.clone(),
-        inputs: indices(&graph.inputs),
-        outputs: indices(&graph.outputs),
-        operators: graph
-            .ops
-            .iter()
-            .filter_map(|(_, op)| {
-                let mut reads: Vec<usize> = Vec::new();
-                for operand in op.inputs.iter().flatten() {
-                    if !reads.contains(&operand.index()) {
-                        reads.push(operand.index());
-                    }
-                }
-                Some(OperatorFacts {
-                    at: op.at.clone(),
-                    class: op.class()?,
-                    reads,
-                    writes: indices(&op.outputs),
-                })
-            })
-            .collect(),
-        tensors: graph
-            .tensors
-            .iter()
-            .map(|(id, tensor)| TensorFacts {
-                name: tensor.name.clone(),
-                dtype: tensor.dtype.name().to_owned(),
-                shape: tensor.shape.0.clone(),
-                bytes: tensor.bytes,
-                weight: is_weight(graph, id),
-                made_of: indices(&made_of(graph, id)),
-            })
-            .collect(),
-    }
 }
