@@ -88,10 +88,7 @@ pub fn import_bytes(
     options: &ImportOptions,
 ) -> Result<Imported, ImportError> {
     let model = decode::decode(bytes)?;
-    let graph = model
-        .graph
-        .as_ref()
-        .expect("decoding refuses models without a graph");
+    let graph = model.graph.as_ref().ok_or(ImportError::NoGraph)?;
     symbols::check_bindings(graph, &options.dims)?;
     let mut problems = Vec::new();
     let links = Links::of(bytes, graph, &mut problems);
