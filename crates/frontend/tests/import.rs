@@ -1,5 +1,10 @@
 //! Whole small models: folding, order, symbols, what is unknown, and everything that can be wrong with a file.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test stops at what it does not expect"
+)]
+
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
@@ -250,14 +255,14 @@ fn names_are_made_unique() {
         ],
     ))
     .unwrap();
-    let names: Vec<_> = imported
+    let found: Vec<_> = imported
         .graph
         .ops
         .as_slice()
         .iter()
         .map(|op| op.name.as_str())
         .collect();
-    assert_eq!(names, ["r", "r@1'", "Relu@2", "r@1"]);
+    assert_eq!(found, ["r", "r@1'", "Relu@2", "r@1"]);
 }
 
 #[test]

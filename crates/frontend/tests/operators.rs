@@ -1,5 +1,10 @@
 //! Result shapes, classes and work of single operators, against values worked out by hand from the operators' definitions.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test stops at what it does not expect, and printed figures need no 64 bits"
+)]
+
 use bytes::Bytes;
 use paracompile_frontend::import::onnx::{ImportOptions, Imported, import_bytes};
 use paracompile_frontend::ir::{OpKind, Work};

@@ -129,6 +129,9 @@ pub fn tensor(name: &str, dtype: i32, dims: &[i64], raw: &[u8]) -> Message {
 }
 
 /// A one-dimensional constant of 64-bit integers.
+///
+/// # Panics
+/// If it is too large for a test.
 pub fn integers(name: &str, values: &[i64]) -> Message {
     let raw: Vec<u8> = values
         .iter()
@@ -139,6 +142,9 @@ pub fn integers(name: &str, values: &[i64]) -> Message {
 }
 
 /// A one-dimensional constant of single-precision numbers.
+///
+/// # Panics
+/// If it is too large for a test.
 pub fn floats(name: &str, values: &[f32]) -> Message {
     let raw: Vec<u8> = values
         .iter()
@@ -149,6 +155,9 @@ pub fn floats(name: &str, values: &[f32]) -> Message {
 }
 
 /// A constant of zeros with the shape `dims`.
+///
+/// # Panics
+/// If it is too large for a test.
 pub fn zeros(name: &str, dims: &[i64]) -> Message {
     let count: i64 = dims.iter().product();
     let bytes = usize::try_from(count * 4).expect("test constants are small");
