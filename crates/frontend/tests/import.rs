@@ -546,6 +546,66 @@ fn all_problems_of_a_file_come_at_once() {
 }
 
 #[test]
+fn constants_of_every_form_fold() {
+    for (name, attribute) in [
+        ("value", Tensor(floats("", &[1.0]))),
+        ("value_float", Attribute::Float(1.0)),
+        ("value_floats", Attribute::Floats(&[1.0, 2.0])),
+        ("value_int", Int(1)),
+        ("value_ints", Attribute::Ints(&[1, 2])),
+        ("value_string", Attribute::Text("one")),
+    ] {
+        let nodes = vec![
+            relu("x", "y"),
+            node("Constant", &[], &["c"], &[(name, attribute)]),
+        ];
+        let mut graph = network(&[4], nodes);
+        graph.outputs.push(output("c"));
+        let imported = read(&graph).unwrap();
+        assert_eq!(imported.folded.constants.len(), 1, "{name}");
+        assert_eq!(
+            imported.warnings,
+            [Warning::ConstantOutputs(vec!["c".to_owned()])]
+        );
+    }
+    let mut graph = network(&[4], vec![node("Constant", &[], &["c"], &[])]);
+    graph.outputs = vec![output("c")];
+    fails(&graph, "node 0 (Constant): attribute `value` is missing");
+}
+
+#[test]
+fn a_network_of_views_has_nothing_to_map() {
+    fails(
+        &network(&[2, 2], vec![node("Flatten", &["x"], &["y"], &[])]),
+        "the model has no output that is computed from an input",
+    );
+}
+
+#[test]
+fn dumps_are_readable() {
+    let mut graph = network(
+        &[2, 3],
+        vec![
+            node("MatMul", &["x", "w"], &["p"], &[]),
+            node("Flatten", &["p"], &["y"], &[]),
+        ],
+    );
+    graph.constants = vec![zeros("w", &[3, 4])];
+    let imported = read(&graph).unwrap();
+    let text = dump(&imported.graph);
+    let (header, rest) = text.split_once('\n').unwrap();
+    assert_eq!(header, format!("graph test {}", imported.graph.digest));
+    assert_eq!(
+        rest,
+        "input `x`: float [2, 3]\n\
+         weight `w`: float [3, 4] at 61, 48 bytes\n\
+         0 gemm MatMul `MatMul@0`(`x`, `w`) -> `p`: float [2, 4]; 1 x 2 x 4 x 3 = 24 macs\n\
+         1 view Flatten `Flatten@1`(`p`) -> `y`: float [2, 4]\n\
+         output `y`\n"
+    );
+}
+
+#[test]
 fn absurd_shapes_cost_no_memory() {
     let huge = |extents: &[i64]| {
         let mut graph = network(

@@ -110,7 +110,12 @@ pub fn import_bytes(
         return Err(ImportError::Invalid(shortened(problems)));
     }
     let assembled = assemble(identity, graph, &links, propagated);
-    if assembled.graph.outputs.is_empty() {
+    if assembled
+        .graph
+        .ops
+        .iter()
+        .all(|(_, op)| op.class().is_none())
+    {
         return Err(ImportError::Invalid(vec![Problem::NothingToMap]));
     }
     match verify(assembled.graph) {
