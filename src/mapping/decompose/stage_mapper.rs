@@ -593,3 +593,77 @@ mod tests {
         }
     }
 }
+#[cfg(test)]
+mod tmpbench {
+    use super::super::super::oracle::instance;
+    use super::*;
+    use paracompile_plan::Slowdown;
+    #[test]
+    fn bench() {
+        for name in ["incv3_p3", "incv4_p3", "incv4_p4"] {
+            for cont in [false, true] {
+                let (whole, known) = instance(name);
+                let positions: Vec<usize> = (0..=whole.operators.len()).collect();
+                let allowed = ProcessorSet::first(whole.homes.len());
+                let sl = |_, used: ProcessorSet| {
+                    if cont {
+                        Slowdown::from_thousandths(1000 + 70 * (used.len() as u32 - 1)).unwrap()
+                    } else {
+                        Slowdown::NONE
+                    }
+                };
+                let graph = StageGraph::from_problem(whole.clone(), &positions, allowed, sl);
+                let gates: Vec<usize> = graph
+                    .cuts
+                    .iter()
+                    .filter(|c| c.separates)
+                    .map(|c| c.position)
+                    .collect();
+                let graph = StageGraph::from_problem(whole.clone(), &gates, allowed, sl);
+                let mapper = StageMapper::new(
+                    graph,
+                    MapperOptions {
+                        effort: Effort::Normal,
+                        budget: Budget::UNLIMITED,
+                    },
+                );
+                let t = std::time::Instant::now();
+                rayon::ThreadPoolBuilder::new()
+                    .num_threads(1)
+                    .build()
+                    .unwrap()
+                    .install(|| mapper.prepare());
+                println!(
+                    "every= {name} gates {} prepare {:?}",
+                    gates.len(),
+                    t.elapsed()
+                );
+                let t = std::time::Instant::now();
+                let mut n = 0;
+                let mut best = u64::MAX;
+                let mut unproven = 0;
+                for cut in 0..gates.len() - 1 {
+                    for entry in mapper.entries(cut) {
+                        for set in allowed.subsets() {
+                            let o = mapper.options(cut, &entry, set);
+                            n += o.len();
+                            if cut == 0 {
+                                for x in o.iter().filter(|x| x.end + 1 == gates.len()) {
+                                    best = best.min(x.time.count());
+                                }
+                            }
+                            unproven += o
+                                .iter()
+                                .filter(|x| x.stopped_by != StoppedBy::Complete)
+                                .count();
+                        }
+                    }
+                }
+                println!(
+                    "every= options {n} unproven {unproven} best {best} known {known} {:?}",
+                    t.elapsed()
+                );
+            }
+        }
+    }
+}
