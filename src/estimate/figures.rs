@@ -33,6 +33,25 @@ pub struct Estimate {
     pub provenance: Provenance,
 }
 
+/// The objectives of one mapping, without what only a plan needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// `Σ T_s(S)`.
+    pub latency: Nanoseconds,
+    /// `max T_s(A)`.
+    pub interval: Nanoseconds,
+    /// Dynamic energy under `A`.
+    pub energy_dynamic: Nanojoules,
+    /// With static power of the used processors.
+    pub energy_active: Nanojoules,
+    /// With the board's base power.
+    pub energy_board: Nanojoules,
+    /// `T_s(S)` of each stage.
+    pub stages_alone: Vec<Nanoseconds>,
+    /// `T_s(A)` of each stage.
+    pub stages: Vec<Nanoseconds>,
+}
+
 /// Times of one stage under the plan's processors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StageTiming {

@@ -1,10 +1,476 @@
 //! Fusion: operators that run as one task, the same groups for all processors (rule M12).
+//!
+//! A convolution or matrix product (the anchor) takes along what follows it: batch normalisation, activation functions, element-wise arithmetic with constants, and a residual addition, as long as nobody else sees what lies between.
+//! Every other operator is a task of its own.
+//! A view in between is looked through: it moves no element, so the epilogue works on the same bytes; but its readers count as readers of what it views.
+//! An epilogue that changes the number of elements (broadcasting a small result against a large operand) is no epilogue: it would make a small task a large one.
+//!
+//! A group never closes a cycle: its members but the last have one reader each, which is in the group, so nothing outside depends on the group but through its last member.
 
-use paracompile_frontend::ir::VerifiedGraph;
+use std::collections::BTreeSet;
 
-use super::FusedGraph;
+use paracompile_frontend::arena::{Arena, IdMap};
+use paracompile_frontend::ir::{Op, OpId, OpKind, Tensor, TensorId, VerifiedGraph};
+use paracompile_plan::OpClass;
 
-/// Groups operators into tasks.
-pub fn fuse(_graph: &VerifiedGraph) -> FusedGraph {
-    FusedGraph::default()
+use super::order::arrange;
+use super::storage::{Storage, is_weight};
+use super::{FusedGraph, FusedOp, FusedOpId, FusedTensor, FusedTensorId};
+
+/// Whether operators are grouped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FusionRule {
+    /// By rule M12.
+    #[default]
+    Fuse,
+    /// Every operator is a task of its own.
+    Apart,
+}
+
+/// Groups operators into tasks, and puts the tasks in order.
+pub fn fuse(graph: &VerifiedGraph) -> FusedGraph {
+    fuse_by(graph, FusionRule::Fuse)
+}
+
+/// The same, with a choice.
+pub fn fuse_by(graph: &VerifiedGraph, rule: FusionRule) -> FusedGraph {
+    let storage = Storage::new(graph);
+    let groups = match rule {
+        FusionRule::Fuse => group(graph, &storage),
+        FusionRule::Apart => tasks(graph).map(|(id, _)| vec![id]).collect(),
+    };
+    arrange(assemble(graph, &storage, groups))
+}
+
+/// What an operator is to fusion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// May take epilogues.
+    Anchor,
+    /// May follow an anchor with constants as its other operands.
+    Scaling,
+    /// May follow an anchor with constants or one activation as its other operands.
+    Arithmetic,
+    /// Neither.
+    Alone,
+}
+
+impl Part {
+    const fn of(class: OpClass) -> Self {
+        match class {
+            OpClass::Conv
+            | OpClass::DepthwiseConv
+            | OpClass::ConvTranspose
+            | OpClass::Gemm
+            | OpClass::Matmul => Self::Anchor,
+            OpClass::BatchNorm | OpClass::Activation => Self::Scaling,
+            OpClass::Elementwise => Self::Arithmetic,
+            OpClass::MaxPool
+            | OpClass::AveragePool
+            | OpClass::GlobalPool
+            | OpClass::LayerNorm
+            | OpClass::LocalResponseNorm
+            | OpClass::Softmax
+            | OpClass::Reduce
+            | OpClass::Concat
+            | OpClass::Split
+            | OpClass::Transpose
+            | OpClass::Pad
+            | OpClass::Slice
+            | OpClass::Gather
+            | OpClass::Resize
+            | OpClass::Cast
+            | OpClass::Recurrent
+            | OpClass::Other
+            | OpClass::Opaque => Self::Alone,
+        }
+    }
+}
+
+/// Operators that are tasks, with their class.
+fn tasks(graph: &VerifiedGraph) -> impl Iterator<Item = (OpId, OpClass)> {
+    graph
+        .ops
+        .iter()
+        .filter_map(|(id, op)| op.class().map(|class| (id, class)))
+}
+
+/// Groups in topological order of their last members.
+fn group(graph: &VerifiedGraph, storage: &Storage<'_>) -> Vec<Vec<OpId>> {
+    let depth = depths(graph);
+    let unshared = unshared(graph, storage);
+    let mut groups: Vec<Vec<OpId>> = Vec::new();
+    let mut group_of: IdMap<Op, Option<usize>> = IdMap::filled(&graph.ops, None);
+    for (id, class) in tasks(graph) {
+        let joined = epilogue_of(graph, storage, &depth, id, class)
+            .filter(|&tensor| unshared[tensor])
+            .filter(|&tensor| keeps_size(graph, tensor, id))
+            .and_then(|tensor| storage.writer(tensor))
+            .and_then(|writer| group_of[writer])
+            .filter(|&index| takes_epilogues(graph, &groups[index]));
+        let index = joined.unwrap_or_else(|| {
+            groups.push(Vec::new());
+            groups.len() - 1
+        });
+        groups[index].push(id);
+        group_of[id] = Some(index);
+    }
+    groups.sort_by_key(|members| members.last().copied());
+    groups
+}
+
+/// The tensor behind which `id` would be an epilogue.
+///
+/// Of two activations it is the later one: by the depth of its writer, then by its name.
+/// Running the addition with the earlier one would make that operator wait for the later one.
+fn epilogue_of(
+    graph: &VerifiedGraph,
+    storage: &Storage<'_>,
+    depth: &IdMap<Op, u32>,
+    id: OpId,
+    class: OpClass,
+) -> Option<TensorId> {
+    let op = &graph.ops[id];
+    let activations = storage.activations(op);
+    let later = |tensor: &TensorId| {
+        let depth = storage.writer(*tensor).map_or(0, |writer| depth[writer]);
+        (depth, graph.tensors[*tensor].name.as_str())
+    };
+    match (Part::of(class), activations.as_slice()) {
+        (Part::Scaling, &[tensor]) => {
+            let first = op.inputs.first().copied().flatten()?;
+            (storage.behind_views(first) == tensor).then_some(tensor)
+        }
+        (Part::Arithmetic, &[tensor]) => Some(tensor),
+        (Part::Arithmetic, &[one, other]) => Some(if later(&one) > later(&other) {
+            one
+        } else {
+            other
+        }),
+        (Part::Anchor | Part::Scaling | Part::Arithmetic | Part::Alone, _) => None,
+    }
+}
+
+fn keeps_size(graph: &VerifiedGraph, tensor: TensorId, epilogue: OpId) -> bool {
+    let elements = |tensor: TensorId| graph.tensors[tensor].shape.elements();
+    matches!(graph.ops[epilogue].outputs.as_slice(), &[output] if elements(output) == elements(tensor))
+}
+
+fn takes_epilogues(graph: &VerifiedGraph, members: &[OpId]) -> bool {
+    let anchored = members
+        .first()
+        .and_then(|&anchor| graph.ops[anchor].class())
+        .is_some_and(|class| Part::of(class) == Part::Anchor);
+    let one_result = members
+        .last()
+        .is_some_and(|&last| graph.ops[last].outputs.len() == 1);
+    anchored && one_result
+}
+
+/// The largest number of tasks on a path that ends with each operator.
+fn depths(graph: &VerifiedGraph) -> IdMap<Op, u32> {
+    let mut tensor_depth: IdMap<Tensor, u32> = IdMap::filled(&graph.tensors, 0);
+    let mut depth = IdMap::filled(&graph.ops, 0);
+    for (id, op) in graph.ops.iter() {
+        let before = op.inputs.iter().flatten().map(|&input| tensor_depth[input]);
+        depth[id] = before.max().unwrap_or(0) + u32::from(op.class().is_some());
+        for &output in &op.outputs {
+            tensor_depth[output] = depth[id];
+        }
+    }
+    depth
+}
+
+/// Whether one operator reads the tensor, through views or directly, and nothing else needs it.
+fn unshared(graph: &VerifiedGraph, storage: &Storage<'_>) -> IdMap<Tensor, bool> {
+    let mut readers: IdMap<Tensor, u32> = IdMap::filled(&graph.tensors, 0);
+    for (_, op) in graph.ops.iter() {
+        match op.kind {
+            OpKind::View => {}
+            OpKind::ConcatInPlace | OpKind::Compute(_) => {
+                for tensor in storage.activations(op) {
+                    readers[tensor] += 1;
+                }
+            }
+        }
+    }
+    for &output in &graph.outputs {
+        // The world outside reads it too: two readers, whoever else there is.
+        readers[storage.behind_views(output)] += 2;
+    }
+    IdMap::from_fn(&graph.tensors, |id| readers[id] == 1)
+}
+
+/// The fused graph of `groups`, in their order.
+fn assemble(graph: &VerifiedGraph, storage: &Storage<'_>, groups: Vec<Vec<OpId>>) -> FusedGraph {
+    let mut producer: IdMap<Tensor, Option<FusedOpId>> = IdMap::filled(&graph.tensors, None);
+    let mut readers: IdMap<Tensor, Vec<FusedOpId>> = IdMap::filled(&graph.tensors, Vec::new());
+    let mut reads = Vec::with_capacity(groups.len());
+    let mut weight_bytes = Vec::with_capacity(groups.len());
+    for (index, members) in groups.iter().enumerate() {
+        let group = FusedOpId::from_index(index);
+        for &output in members.iter().flat_map(|&id| &graph.ops[id].outputs) {
+            producer[output] = Some(group);
+        }
+        let operands = members
+            .iter()
+            .flat_map(|&id| graph.ops[id].inputs.iter().flatten().copied());
+        let (weights, activations): (Vec<_>, Vec<_>) = storage
+            .owners(operands)
+            .into_iter()
+            .filter(|&tensor| producer[tensor] != Some(group))
+            .partition(|&tensor| is_weight(graph, tensor));
+        weight_bytes.push(
+            weights
+                .iter()
+                .map(|&tensor| graph.tensors[tensor].bytes)
+                .sum(),
+        );
+        for &tensor in &activations {
+            readers[tensor].push(group);
+        }
+        reads.push(activations);
+    }
+
+    let outputs = storage.owners(graph.outputs.iter().copied());
+    let inputs: BTreeSet<TensorId> = graph.inputs.iter().copied().collect();
+    let mut tensors = Arena::new();
+    let mut fused_id: IdMap<Tensor, Option<FusedTensorId>> = IdMap::filled(&graph.tensors, None);
+    for (id, tensor) in graph.tensors.iter() {
+        let used = !readers[id].is_empty() || outputs.contains(&id);
+        if inputs.contains(&id) || (producer[id].is_some() && used) {
+            fused_id[id] = Some(tensors.push(FusedTensor {
+                tensor: id,
+                name: tensor.name.clone(),
+                bytes: tensor.bytes,
+                producer: producer[id],
+                readers: std::mem::take(&mut readers[id]),
+                is_output: outputs.contains(&id),
+            }));
+        }
+    }
+
+    let ops = groups
+        .into_iter()
+        .zip(reads)
+        .zip(weight_bytes)
+        .map(|((members, reads), weight_bytes)| {
+            let anchor = &graph.ops[members[0]];
+            let ascending = |of: Vec<TensorId>| {
+                let mut ids: Vec<_> = of.into_iter().filter_map(|id| fused_id[id]).collect();
+                ids.sort_unstable();
+                ids
+            };
+            let written = members.iter().flat_map(|&id| graph.ops[id].outputs.clone());
+            FusedOp {
+                name: anchor.name.clone(),
+                class: anchor.class().expect("groups hold no free operators"),
+                reads: ascending(reads),
+                writes: ascending(written.collect()),
+                members,
+                weight_bytes,
+            }
+        })
+        .collect();
+    FusedGraph { ops, tensors }
+}
+
+#[cfg(test)]
+mod tests {
+    use paracompile_plan::Bytes;
+    use paracompile_plan::OpClass::{
+        Activation, BatchNorm, Conv, Elementwise, Gemm, MaxPool, Transpose,
+    };
+
+    use super::*;
+    use crate::partition::sketch::Sketch;
+
+    /// Members of each group by name, in order.
+    fn groups(graph: &VerifiedGraph) -> Vec<Vec<&str>> {
+        let fused = fuse(graph);
+        let names = |op: &FusedOp| {
+            let members = op.members.iter();
+            members.map(|&id| graph.ops[id].name.as_str()).collect()
+        };
+        fused.ops.iter().map(|(_, op)| names(op)).collect()
+    }
+
+    #[test]
+    fn a_convolution_takes_normalisation_activation_and_scaling() {
+        let mut sketch = Sketch::new();
+        let x = sketch.input("x");
+        let w = sketch.weight("w");
+        let conv = sketch.op("conv", Conv, &[x, w]);
+        let norm = sketch.op("norm", BatchNorm, &[conv, w]);
+        let scaled = sketch.op("scaled", Elementwise, &[w, norm]);
+        let relu = sketch.op("relu", Activation, &[scaled]);
+        let pool = sketch.op("pool", MaxPool, &[relu]);
+        let late = sketch.op("late", Activation, &[pool]);
+        let graph = sketch.finish(&[late]);
+        assert_eq!(
+            groups(&graph),
+            [
+                vec!["conv", "norm", "scaled", "relu"],
+                vec!["pool"],
+                vec!["late"]
+            ]
+        );
+        let fused = fuse(&graph);
+        let anchor = &fused.ops[FusedOpId::from_index(0)];
+        assert_eq!(anchor.name, "conv");
+        assert_eq!(anchor.class, Conv);
+        // The weight counts once, though three members read it.
+        assert_eq!(anchor.weight_bytes, Bytes::new(64));
+        let crossing: Vec<_> = fused.tensors.iter().map(|(_, t)| t.name.as_str()).collect();
+        assert_eq!(crossing, ["x", "relu", "pool", "late"]);
+    }
+
+    #[test]
+    fn what_others_see_is_not_fused_away() {
+        let mut sketch = Sketch::new();
+        let x = sketch.input("x");
+        let conv = sketch.op("conv", Conv, &[x]);
+        let relu = sketch.op("relu", Activation, &[conv]);
+        let pool = sketch.op("pool", MaxPool, &[conv]);
+        let sum = sketch.op("sum", Elementwise, &[relu, pool]);
+        let kept = sketch.op("kept", Conv, &[sum]);
+        let end = sketch.op("end", Activation, &[kept]);
+        let graph = sketch.finish(&[kept, end]);
+        assert_eq!(groups(&graph).len(), 6);
+    }
+
+    #[test]
+    fn a_residual_addition_joins_the_deeper_convolution() {
+        let mut sketch = Sketch::new();
+        let x = sketch.input("x");
+        let stem = sketch.op("stem", Conv, &[x]);
+        let one = sketch.op("one", Conv, &[stem]);
+        let relu = sketch.op("relu", Activation, &[one]);
+        let two = sketch.op("two", Conv, &[relu]);
+        let short = sketch.op("short", Conv, &[stem]);
+        let sum = sketch.op("sum", Elementwise, &[short, two]);
+        let end = sketch.op("end", Activation, &[sum]);
+        let graph = sketch.finish(&[end]);
+        assert_eq!(
+            groups(&graph),
+            [
+                vec!["stem"],
+                vec!["one", "relu"],
+                vec!["short"],
+                vec!["two", "sum", "end"]
+            ]
+        );
+    }
+
+    #[test]
+    fn at_equal_depth_the_later_output_name_takes_the_addition() {
+        for (first, second) in [("a", "b"), ("b", "a")] {
+            let mut sketch = Sketch::new();
+            let x = sketch.input("x");
+            let one = sketch.op(first, Conv, &[x]);
+            let two = sketch.op(second, Conv, &[x]);
+            let sum = sketch.op("sum", Elementwise, &[one, two]);
+            let graph = sketch.finish(&[sum]);
+            assert!(groups(&graph).contains(&vec!["b", "sum"]));
+        }
+    }
+
+    #[test]
+    fn an_addition_does_not_make_a_convolution_wait_for_a_later_operand() {
+        let mut sketch = Sketch::new();
+        let x = sketch.input("x");
+        let conv = sketch.op("conv", Conv, &[x]);
+        let pool = sketch.op("pool", MaxPool, &[x]);
+        let pool = sketch.op("pool_again", MaxPool, &[pool]);
+        let sum = sketch.op("sum", Elementwise, &[conv, pool]);
+        let graph = sketch.finish(&[sum]);
+        assert_eq!(groups(&graph).len(), 4);
+    }
+
+    #[test]
+    fn a_shared_later_convolution_leaves_the_addition_alone() {
+        let mut sketch = Sketch::new();
+        let x = sketch.input("x");
+        let early = sketch.op("early", Conv, &[x]);
+        let middle = sketch.op("middle", Conv, &[x]);
+        let late = sketch.op("late", Conv, &[middle]);
+        let other = sketch.op("other", MaxPool, &[late]);
+        let sum = sketch.op("sum", Elementwise, &[early, late]);
+        let graph = sketch.finish(&[sum, other]);
+        assert!(groups(&graph).contains(&vec!["sum"]));
+    }
+
+    #[test]
+    fn views_between_are_looked_through_and_count_their_readers() {
+        let mut sketch = Sketch::new();
+        let x = sketch.input("x");
+        let w = sketch.weight("w");
+        let bias = sketch.view("bias", w);
+        let one = sketch.op("one", Gemm, &[x]);
+        let flat = sketch.view("flat", one);
+        let sum = sketch.op("sum", Elementwise, &[flat, bias]);
+        let two = sketch.op("two", Gemm, &[sum]);
+        let seen = sketch.view("seen", two);
+        let relu = sketch.op("relu", Activation, &[seen]);
+        let also = sketch.op("also", Transpose, &[two]);
+        let graph = sketch.finish(&[relu, also]);
+        assert_eq!(
+            groups(&graph),
+            [vec!["one", "sum"], vec!["two"], vec!["relu"], vec!["also"]]
+        );
+    }
+
+    #[test]
+    fn a_piece_of_a_concatenation_in_place_is_not_fused_through() {
+        let mut sketch = Sketch::new();
+        let x = sketch.input("x");
+        let a = sketch.op("a", Conv, &[x]);
+        let b = sketch.op("b", Conv, &[x]);
+        let both = sketch.concat_in_place("both", &[a, b]);
+        let relu = sketch.op("relu", Activation, &[both]);
+        let graph = sketch.finish(&[relu]);
+        let fused = fuse(&graph);
+        assert_eq!(groups(&graph), [["a"], ["b"], ["relu"]]);
+        let reads = &fused.ops[FusedOpId::from_index(2)].reads;
+        assert_eq!(reads.len(), 2);
+    }
+
+    #[test]
+    fn an_output_concatenated_in_place_makes_its_pieces_outputs() {
+        let mut sketch = Sketch::new();
+        let x = sketch.input("x");
+        let a = sketch.op("a", Conv, &[x]);
+        let b = sketch.op("b", Conv, &[x]);
+        let both = sketch.concat_in_place("both", &[a, b]);
+        let fused = fuse(&sketch.finish(&[both]));
+        let outputs: Vec<_> = fused
+            .tensors
+            .iter()
+            .map(|(_, t)| (t.name.as_str(), t.is_output))
+            .collect();
+        assert_eq!(outputs, [("x", false), ("a", true), ("b", true)]);
+    }
+
+    #[test]
+    fn a_broadcast_of_a_small_result_is_no_epilogue() {
+        let mut sketch = Sketch::new();
+        let x = sketch.input("x");
+        let squeezed = sketch.sized("squeezed", MaxPool, &[x], 4);
+        let gate = sketch.sized("gate", Conv, &[squeezed], 4);
+        let scaled = sketch.op("scaled", Elementwise, &[x, gate]);
+        let graph = sketch.finish(&[scaled]);
+        assert_eq!(groups(&graph), [["squeezed"], ["gate"], ["scaled"]]);
+    }
+
+    #[test]
+    fn without_fusion_every_operator_is_a_task() {
+        let mut sketch = Sketch::new();
+        let x = sketch.input("x");
+        let conv = sketch.op("conv", Conv, &[x]);
+        let view = sketch.view("view", conv);
+        let relu = sketch.op("relu", Activation, &[view]);
+        let graph = sketch.finish(&[relu]);
+        assert_eq!(fuse_by(&graph, FusionRule::Apart).ops.len(), 2);
+        assert_eq!(fuse_by(&graph, FusionRule::Fuse).ops.len(), 1);
+    }
 }

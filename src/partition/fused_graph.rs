@@ -3,7 +3,7 @@
 //! Views are gone: their readers read the tensors that they are made of.
 //! Weights are gone too: they move with their operator and cost no time (rule M8).
 
-use paracompile_frontend::arena::{Arena, Id};
+use paracompile_frontend::arena::{Arena, Id, IdMap};
 use paracompile_frontend::ir::{OpId, TensorId};
 use paracompile_plan::{Bytes, OpClass};
 
@@ -53,4 +53,60 @@ pub struct FusedTensor {
     pub readers: Vec<FusedOpId>,
     /// Whether it must end in the `io` memory: it is a network output, or part of one.
     pub is_output: bool,
+}
+
+impl FusedGraph {
+    /// The same graph with its operators in another topological order.
+    ///
+    /// Tensors are numbered anew too: network inputs first, then by who writes them.
+    pub(super) fn reordered(self, order: &[FusedOpId]) -> Self {
+        let mut new_op = IdMap::filled(&self.ops, FusedOpId::from_index(0));
+        for (position, &old) in order.iter().enumerate() {
+            new_op[old] = FusedOpId::from_index(position);
+        }
+        let by_producer = |id: &FusedTensorId| self.tensors[*id].producer.map(|op| new_op[op]);
+        let mut tensor_order: Vec<_> = self.tensors.ids().collect();
+        tensor_order.sort_by_key(by_producer);
+        let mut new_tensor = IdMap::filled(&self.tensors, FusedTensorId::from_index(0));
+        for (position, &old) in tensor_order.iter().enumerate() {
+            new_tensor[old] = FusedTensorId::from_index(position);
+        }
+        let ops = order.iter().map(|&old| {
+            let op = &self.ops[old];
+            FusedOp {
+                reads: renumbered(&op.reads, &new_tensor),
+                writes: renumbered(&op.writes, &new_tensor),
+                ..op.clone()
+            }
+        });
+        let tensors = tensor_order.iter().map(|&old| {
+            let tensor = &self.tensors[old];
+            FusedTensor {
+                producer: tensor.producer.map(|op| new_op[op]),
+                readers: renumbered(&tensor.readers, &new_op),
+                ..tensor.clone()
+            }
+        });
+        Self {
+            ops: ops.collect(),
+            tensors: tensors.collect(),
+        }
+    }
+
+    /// The operators whose results `op` reads, each once, ascending.
+    pub fn producers(&self, op: FusedOpId) -> Vec<FusedOpId> {
+        let reads = self.ops[op].reads.iter();
+        let mut producers: Vec<_> = reads
+            .filter_map(|&tensor| self.tensors[tensor].producer)
+            .collect();
+        producers.sort_unstable();
+        producers.dedup();
+        producers
+    }
+}
+
+fn renumbered<T>(ids: &[Id<T>], new: &IdMap<T, Id<T>>) -> Vec<Id<T>> {
+    let mut ids: Vec<_> = ids.iter().map(|&id| new[id]).collect();
+    ids.sort_unstable();
+    ids
 }

@@ -1,11 +1,26 @@
 //! From a verified graph to fused operators in an order in which every cut point is a prefix, and to segments between cut points.
 
+mod blocks;
+mod branches;
 mod cut_points;
+mod dot;
 mod fuse;
 mod fused_graph;
+mod inspect;
+mod order;
+#[cfg(test)]
+mod properties;
 mod segment;
+#[cfg(test)]
+mod sketch;
+mod storage;
+mod width;
 
-pub use cut_points::{Cut, cut_points};
-pub use fuse::fuse;
+pub use branches::Branch;
+pub use cut_points::{Cut, CutRule, cut_points, cut_points_by};
+pub use dot::to_dot;
+pub use fuse::{FusionRule, fuse, fuse_by};
 pub use fused_graph::{FusedGraph, FusedOp, FusedOpId, FusedTensor, FusedTensorId};
-pub use segment::{Branch, Segment, SegmentKind, Segments, segment};
+pub use inspect::{ClassSummary, CutSummary, Inspection, Port, SegmentSummary, inspect};
+pub use segment::{Segment, SegmentKind, Segments, segment, segment_by};
+pub use width::{Width, width};

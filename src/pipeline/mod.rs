@@ -1,5 +1,9 @@
 //! Pipelines: which segments form a stage, and on which processors.
 
-mod pipeline_mapping;
+mod label_set;
+mod pipelines;
+mod search;
 
-pub use pipeline_mapping::{PipelineMapping, StageMapping, StageProof};
+pub use label_set::Cost;
+pub use pipelines::{Candidate, pipelines};
+pub use search::{Chosen, Found, Offer, Space, search};

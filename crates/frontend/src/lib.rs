@@ -4,6 +4,12 @@ pub mod arena;
 
 pub mod ir;
 
+pub mod import;
+
+pub mod facts;
+
 pub mod soc;
 
 pub mod cost;
+
+pub mod facts;

@@ -1,5 +1,24 @@
 //! Costs: what each operator and each move takes on a chip, rounded once.
 
+mod features;
 mod table;
+mod transfer;
 
-pub use table::{CostError, CostTable, GroupCost, Move, Unsupported};
+mod costs_file;
+mod facts;
+mod overrides;
+
+mod error;
+
+#[cfg(test)]
+mod small_graph;
+
+pub use costs_file::{
+    CostEntry, CostsFile, costs_json_schema, costs_of, read_overrides, write_costs,
+};
+pub use error::{CostError, CostsFileError, OverrideDefect, OverrideProblem, TooLong, Unsupported};
+pub use facts::cost_facts;
+pub use features::evaluate;
+pub use overrides::CostOverrides;
+pub use table::{CostTable, GroupCost, MOST_SECONDS};
+pub use transfer::Move;

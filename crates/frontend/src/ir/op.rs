@@ -21,8 +21,10 @@ pub struct Op {
     /// What it computes.
     pub kind: OpKind,
     /// Operands; `None` where an optional one is left out. Weights are operands too.
+    /// A constant that only parametrises the operator (the shape of a reshape, the bounds of a slice or clip) is left out as well: its
+    /// values are in the result's shape, or in the file for whoever executes the operator.
     pub inputs: Vec<Option<TensorId>>,
-    /// Results.
+    /// Results that something reads or that the network returns, in file order; there is at least one.
     pub outputs: Vec<TensorId>,
     /// Its arithmetic and traffic.
     pub work: Work,

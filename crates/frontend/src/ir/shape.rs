@@ -1,5 +1,7 @@
 //! Element types and static shapes.
 
+use std::fmt;
+
 use paracompile_plan::Bytes;
 
 /// Element type of a tensor.
@@ -90,5 +92,22 @@ impl Shape {
     pub fn bytes(&self, dtype: DataType) -> Option<Bytes> {
         let bits = self.elements()?.checked_mul(dtype.bits())?;
         Some(Bytes::new(bits.div_ceil(8)))
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[")?;
+        for (axis, extent) in self.0.iter().enumerate() {
+            let separator = if axis == 0 { "" } else { ", " };
+            write!(f, "{separator}{extent}")?;
+        }
+        f.write_str("]")
+    }
+}
+
+impl fmt::Display for DataType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }

@@ -44,6 +44,13 @@ pub enum WeightRef {
         /// Number of bytes.
         length: u64,
     },
+    /// In the model file, but as protobuf variable-length integers, one an element (`int32_data`, `int64_data`, `uint64_data`).
+    Varints {
+        /// First byte.
+        offset: u64,
+        /// Number of bytes.
+        length: u64,
+    },
     /// In another file beside it.
     External {
         /// Path relative to the model's folder.

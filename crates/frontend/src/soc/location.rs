@@ -3,7 +3,7 @@
 use paracompile_plan::plan::Layout;
 
 use super::MemoryId;
-use crate::arena::Id;
+use crate::arena::{Arena, Id};
 
 /// Index in [`super::Soc::locations`].
 pub type LocationId = Id<Location>;
@@ -24,4 +24,28 @@ impl Location {
     pub fn fits(self, other: Self) -> bool {
         self.memory == other.memory && self.layout.fits(other.layout)
     }
+}
+
+/// The locations of a chip in the order above, where each of `homes` is among them, and where network inputs and outputs are.
+pub(super) fn settle(
+    homes: impl IntoIterator<Item = Location>,
+    io: MemoryId,
+) -> (Arena<Location>, Vec<LocationId>, LocationId) {
+    let mut distinct: Vec<Location> = Vec::new();
+    let mut settled = |wanted: Location| {
+        let index = distinct
+            .iter()
+            .position(|known| *known == wanted)
+            .unwrap_or_else(|| {
+                distinct.push(wanted);
+                distinct.len() - 1
+            });
+        Id::from_index(index)
+    };
+    let homes = homes.into_iter().map(&mut settled).collect();
+    let io = settled(Location {
+        memory: io,
+        layout: Layout::Any,
+    });
+    (distinct.into_iter().collect(), homes, io)
 }

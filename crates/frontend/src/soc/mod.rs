@@ -4,8 +4,32 @@ mod chip;
 mod location;
 mod processor_set;
 
+mod feature;
+
+mod document;
+mod load;
+pub(crate) mod reading;
+mod verify;
+mod verify_contention;
+mod verify_link;
+mod verify_processor;
+
+mod builtin;
+mod restrict;
+
+pub mod file;
+
+pub(crate) mod error;
+mod near;
+
 pub use chip::{
     ClassModel, Contention, Link, Memory, MemoryId, OperatingPoint, Processor, ProcessorId, Soc,
 };
+pub use document::DocumentError;
+pub use error::{Defect, Problem, SocError};
+pub use feature::Feature;
 pub use location::{Location, LocationId};
 pub use processor_set::ProcessorSet;
+
+pub(crate) use document::{parse, read_text, sha256_hex};
+pub(crate) use near::{near_matches, shown, suggestion};

@@ -1,0 +1,45 @@
+# The two commands that a newcomer needs are `make demo` and `make test`.
+
+CARGO ?= cargo
+VENV := .venv
+BINARY := target/release/paracompile
+
+.PHONY: demo test setup build lint doc conformance bench deny clean
+
+demo: build ## map Inception-v4 on the VIM3's profile and show the front
+	$(BINARY) models/inception_v4.onnx --soc vim3
+
+test: setup ## every test; needs no Python
+	$(CARGO) test --workspace
+
+setup: ## install what the solver's build needs, if it is missing
+	@scripts/install-build-dependencies.sh
+
+build: setup
+	$(CARGO) build --release
+
+lint: setup ## formatting and clippy, warnings denied
+	$(CARGO) fmt --all --check
+	$(CARGO) lint
+
+doc: setup ## API documentation, warnings denied
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
+
+conformance: build $(VENV)/installed ## compare with onnx, jsonschema and others, in a virtual environment
+	$(VENV)/bin/python -m pytest -q conformance
+
+$(VENV)/installed: conformance/requirements.txt
+	@scripts/install-build-dependencies.sh python
+	python3 -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r conformance/requirements.txt
+	touch $@
+
+bench: setup ## import, partition and whole commands, in release
+	$(CARGO) bench
+
+deny: ## licences, sources and bans, for whoever has cargo-deny
+	$(CARGO) deny check bans licenses sources
+
+clean:
+	$(CARGO) clean
+	rm -rf $(VENV)

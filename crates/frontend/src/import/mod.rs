@@ -1,0 +1,3 @@
+//! Readers of network descriptions; each ends in a [`crate::ir::VerifiedGraph`].
+
+pub mod onnx;

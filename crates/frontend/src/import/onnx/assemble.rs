@@ -1,0 +1,232 @@
+//! Builds the operator graph from what was inferred: only what an output needs, with unique names.
+
+use std::collections::{BTreeMap, HashSet};
+
+use paracompile_plan::plan::{ModelKind, OperatorRef};
+
+use crate::arena::{Arena, Id};
+use crate::ir::{Graph, Op, Tensor, TensorId, TensorRole, WeightRef};
+
+use super::link::{Links, Origin, Slot, path, spelled};
+use super::lower::{Folded, Warning};
+use super::propagate::{Operator, Propagated};
+use super::wire::{GraphProto, NodeProto};
+
+/// Which model a graph is.
+pub(super) struct Identity {
+    pub(super) name: String,
+    pub(super) digest: String,
+    pub(super) dims: BTreeMap<String, u64>,
+}
+
+/// A graph that is still to be verified.
+pub(super) struct Assembled {
+    pub(super) graph: Graph,
+    pub(super) warnings: Vec<Warning>,
+    pub(super) folded: Folded,
+}
+
+/// Builds the graph; nothing was wrong with the model so far.
+pub(super) fn assemble(
+    identity: Identity,
+    proto: &GraphProto,
+    links: &Links<'_>,
+    mut propagated: Propagated,
+) -> Assembled {
+    let (outputs, constant): (Vec<Slot>, Vec<Slot>) = links
+        .outputs
+        .iter()
+        .map(|&slot| propagated.aliases[slot])
+        .partition(|&slot| propagated.weights[slot].is_none());
+    if !constant.is_empty() {
+        let names = constant.iter().map(|&slot| links.names[slot].to_owned());
+        propagated
+            .warnings
+            .push(Warning::ConstantOutputs(names.collect()));
+    }
+    let needed = needed(&mut propagated, &outputs, links.names.len());
+    let (operators, idle): (Vec<Operator>, Vec<Operator>) =
+        std::mem::take(&mut propagated.operators)
+            .into_iter()
+            .partition(|operator| operator.outputs.iter().any(|&slot| needed[slot]));
+    let idle = idle
+        .iter()
+        .map(|operator| path(operator.node, &proto.node[operator.node]));
+    propagated.folded.dead.extend(idle);
+    let mut builder = Builder {
+        links,
+        propagated: &propagated,
+        tensors: Arena::new(),
+        ids: vec![None; links.names.len()],
+    };
+    let inputs = inputs(links, &needed)
+        .map(|slot| builder.tensor(slot, TensorRole::Input))
+        .collect();
+    let names = unique_names(proto, &operators);
+    let mut ops = Arena::new();
+    for (mut operator, name) in operators.into_iter().zip(names) {
+        operator.outputs.retain(|&slot| needed[slot]);
+        let op = builder.op(Id::from_index(ops.len()), operator, name, proto);
+        ops.push(op);
+    }
+    let outputs = outputs.iter().map(|&slot| builder.id(slot)).collect();
+    Assembled {
+        graph: Graph {
+            name: identity.name,
+            kind: ModelKind::Onnx,
+            digest: identity.digest,
+            dims: identity.dims,
+            ops,
+            tensors: builder.tensors,
+            inputs,
+            outputs,
+        },
+        warnings: propagated.warnings,
+        folded: propagated.folded,
+    }
+}
+
+/// What outputs depend on after folding, by slot.
+fn needed(propagated: &mut Propagated, outputs: &[Slot], slots: usize) -> Vec<bool> {
+    let mut needed = vec![false; slots];
+    for &slot in outputs {
+        needed[slot] = true;
+    }
+    for operator in propagated.operators.iter().rev() {
+        if operator.outputs.iter().any(|&slot| needed[slot]) {
+            for &slot in operator.inputs.iter().flatten() {
+                needed[slot] = true;
+            }
+        }
+    }
+    needed
+}
+
+/// Needed inputs in the order of the file.
+fn inputs<'a>(links: &'a Links<'_>, needed: &'a [bool]) -> impl Iterator<Item = Slot> + 'a {
+    let is_needed = |&(slot, origin): &(Slot, &Origin)| match origin {
+        Origin::Input(_) => needed[slot],
+        Origin::Constant(_) | Origin::Node(_) | Origin::Broken => false,
+    };
+    links
+        .origins
+        .iter()
+        .enumerate()
+        .filter(is_needed)
+        .map(|(slot, _)| slot)
+}
+
+/// A node's own name where it has one that no earlier node has; else its type and place.
+fn unique_names(proto: &GraphProto, operators: &[Operator]) -> Vec<String> {
+    let mut taken: HashSet<&str> = HashSet::new();
+    let mut own = vec![false; operators.len()];
+    for (index, operator) in operators.iter().enumerate() {
+        let name = proto.node[operator.node].name.as_str();
+        own[index] = !name.is_empty() && taken.insert(name);
+    }
+    let derived = |operator: &Operator| {
+        let node = &proto.node[operator.node];
+        let stem = if node.name.is_empty() {
+            &node.op_type
+        } else {
+            &node.name
+        };
+        let mut name = format!("{stem}@{}", operator.node);
+        // Only a file that uses such names itself comes here.
+        while taken.contains(name.as_str()) {
+            name.push('\'');
+        }
+        name
+    };
+    operators
+        .iter()
+        .zip(own)
+        .map(|(operator, is_own)| {
+            if is_own {
+                proto.node[operator.node].name.clone()
+            } else {
+                derived(operator)
+            }
+        })
+        .collect()
+}
+
+struct Builder<'a> {
+    links: &'a Links<'a>,
+    propagated: &'a Propagated,
+    tensors: Arena<Tensor>,
+    ids: Vec<Option<TensorId>>,
+}
+
+impl Builder<'_> {
+    fn op(&mut self, id: Id<Op>, operator: Operator, name: String, proto: &GraphProto) -> Op {
+        let node = &proto.node[operator.node];
+        let inputs = operator
+            .inputs
+            .iter()
+            .map(|slot| slot.map(|slot| self.operand(slot)))
+            .collect();
+        let outputs = operator
+            .outputs
+            .iter()
+            .map(|&slot| self.tensor(slot, TensorRole::Computed(id)))
+            .collect();
+        Op {
+            at: reference(operator.node, node),
+            name,
+            op_type: spelled(node),
+            kind: operator.kind,
+            inputs,
+            outputs,
+            work: operator.work,
+        }
+    }
+
+    /// An operand: known by now, or a weight that is read for the first time.
+    fn operand(&mut self, slot: Slot) -> TensorId {
+        match (self.ids[slot], &self.propagated.weights[slot]) {
+            (Some(id), _) => id,
+            (None, Some(weight)) => {
+                let weight: WeightRef = weight.clone();
+                self.tensor(slot, TensorRole::Weight(weight))
+            }
+            (None, None) => unreachable!("nodes are in order, so operands come first"),
+        }
+    }
+
+    fn id(&self, slot: Slot) -> TensorId {
+        self.ids[slot].expect("outputs are needed, so they were built")
+    }
+
+    fn tensor(&mut self, slot: Slot, role: TensorRole) -> TensorId {
+        let value = self.propagated.values[slot]
+            .as_ref()
+            .expect("problems end the import before");
+        let bytes = value
+            .shape
+            .bytes(value.dtype)
+            .expect("sizes are checked when a value is made");
+        let id = self.tensors.push(Tensor {
+            name: self.links.names[slot].to_owned(),
+            dtype: value.dtype,
+            shape: value.shape.clone(),
+            bytes,
+            role,
+        });
+        self.ids[slot] = Some(id);
+        id
+    }
+}
+
+fn reference(index: usize, node: &NodeProto) -> OperatorRef {
+    OperatorRef {
+        node: u32::try_from(index).expect("the number of nodes is limited"),
+        inside: Vec::new(),
+        output: node
+            .output
+            .iter()
+            .find(|name| !name.is_empty())
+            .cloned()
+            .unwrap_or_default(),
+    }
+}

@@ -1,0 +1,99 @@
+//! Typed access to the attributes of a node.
+
+use super::Fault;
+use super::wire::{AttributeProto, TensorProto};
+
+/// The attributes of one node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attributes<'a>(pub(super) &'a [AttributeProto]);
+
+/// ONNX's numbers of attribute types; zero is the absent type of IR version 1.
+mod kind {
+    pub(super) const UNSET: i32 = 0;
+    pub(super) const FLOAT: i32 = 1;
+    pub(super) const INT: i32 = 2;
+    pub(super) const STRING: i32 = 3;
+    pub(super) const TENSOR: i32 = 4;
+    pub(super) const FLOATS: i32 = 6;
+    pub(super) const INTS: i32 = 7;
+}
+
+impl<'a> Attributes<'a> {
+    pub(super) fn contains(self, attribute: &str) -> bool {
+        self.0.iter().any(|candidate| candidate.name == attribute)
+    }
+
+    pub(super) fn int(self, attribute: &'static str) -> Result<Option<i64>, Fault> {
+        self.typed(attribute, kind::INT, "an integer")
+            .map(|found| found.map(|proto| proto.i.unwrap_or(0)))
+    }
+
+    pub(super) fn int_or(self, attribute: &'static str, default: i64) -> Result<i64, Fault> {
+        self.int(attribute).map(|value| value.unwrap_or(default))
+    }
+
+    /// Whether the integer `attribute` is present and not zero.
+    pub(super) fn is_set(self, attribute: &'static str) -> Result<bool, Fault> {
+        self.int(attribute)
+            .map(|value| value.is_some_and(|value| value != 0))
+    }
+
+    pub(super) fn float(self, attribute: &'static str) -> Result<Option<f32>, Fault> {
+        self.typed(attribute, kind::FLOAT, "a number")
+            .map(|found| found.map(|proto| proto.f.unwrap_or(0.0)))
+    }
+
+    pub(super) fn ints(self, attribute: &'static str) -> Result<Option<&'a [i64]>, Fault> {
+        self.typed(attribute, kind::INTS, "a list of integers")
+            .map(|found| found.map(|proto| proto.ints.as_slice()))
+    }
+
+    pub(super) fn floats(self, attribute: &'static str) -> Result<Option<&'a [f32]>, Fault> {
+        self.typed(attribute, kind::FLOATS, "a list of numbers")
+            .map(|found| found.map(|proto| proto.floats.as_slice()))
+    }
+
+    pub(super) fn string(self, attribute: &'static str) -> Result<Option<&'a str>, Fault> {
+        let expected = "text";
+        let Some(proto) = self.typed(attribute, kind::STRING, expected)? else {
+            return Ok(None);
+        };
+        let bytes = proto.s.as_deref().unwrap_or_default();
+        std::str::from_utf8(bytes)
+            .map(Some)
+            .map_err(|_| Fault::AttributeType {
+                attribute,
+                expected,
+            })
+    }
+
+    pub(super) fn tensor(self, attribute: &'static str) -> Result<Option<&'a TensorProto>, Fault> {
+        let expected = "a tensor";
+        let Some(proto) = self.typed(attribute, kind::TENSOR, expected)? else {
+            return Ok(None);
+        };
+        proto.t.as_deref().map(Some).ok_or(Fault::AttributeType {
+            attribute,
+            expected,
+        })
+    }
+
+    fn typed(
+        self,
+        attribute: &'static str,
+        wanted: i32,
+        expected: &'static str,
+    ) -> Result<Option<&'a AttributeProto>, Fault> {
+        let Some(proto) = self.0.iter().find(|candidate| candidate.name == attribute) else {
+            return Ok(None);
+        };
+        if proto.r#type == wanted || proto.r#type == kind::UNSET {
+            Ok(Some(proto))
+        } else {
+            Err(Fault::AttributeType {
+                attribute,
+                expected,
+            })
+        }
+    }
+}

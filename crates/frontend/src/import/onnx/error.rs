@@ -1,0 +1,338 @@
+//! Why a file cannot be imported.
+//!
+//! Every variant is the fault of the file, of the `--dim` bindings, or of a limit; faults of ours are panics.
+//! What can be found in one run is reported in one run: [`ImportError::Invalid`] holds all problems of a model.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::ir::{DataType, Shape, VerifyError};
+
+use super::limits;
+
+/// Why there is no graph.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// The path or the permissions are wrong.
+    #[error("{}: cannot be read", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A pipe or device: it cannot be mapped.
+    #[error("{}: is not a regular file; write it to one first", path.display())]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Nothing in it.
+    #[error("the file is empty")]
+    Empty,
+    /// The bytes are no protobuf message, or end too early.
+    #[error("byte {offset}: {what}; the file is truncated or not an ONNX model")]
+    Malformed {
+        /// Where in the file.
+        offset: u64,
+        /// What is wrong there.
+        what: &'static str,
+    },
+    /// The bytes are a protobuf message, but not this one.
+    #[error("not an ONNX model: {0}")]
+    Decode(#[source] prost::DecodeError),
+    /// The message has no graph.
+    #[error("not an ONNX model: it has no graph")]
+    NoGraph,
+    /// A limit of [`super::limits`].
+    #[error("the file holds more than {limit} {what}")]
+    TooLarge {
+        /// What there is too much of.
+        what: &'static str,
+        /// How much is taken.
+        limit: u64,
+    },
+    /// A binding names a symbol that the model lacks: the command's fault.
+    #[error(
+        "the model has no symbolic dimension {}; {}",
+        list(names),
+        known_symbols(known)
+    )]
+    UnknownSymbols {
+        /// The names bound.
+        names: Vec<String>,
+        /// The symbols of the model, in the order of the file.
+        known: Vec<String>,
+    },
+    /// A binding to zero: the command's fault.
+    #[error("dimension {} bound to 0; a network without elements has nothing to map", list(.0))]
+    ZeroSymbols(Vec<String>),
+    /// Dimensions of inputs that only a binding can fix.
+    #[error(
+        "{} without a value: {}; bind with {}",
+        if .0.len() == 1 { "a symbolic dimension" } else { "symbolic dimensions" },
+        .0.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+        .0.iter().map(|symbol| format!("--dim '{}=N'", symbol.name)).collect::<Vec<_>>().join(" ")
+    )]
+    UnboundSymbols(Vec<UnboundSymbol>),
+    /// Everything else that is wrong with the model, in file order.
+    #[error("{}", problems(.0))]
+    Invalid(Vec<Problem>),
+}
+
+/// A dimension without a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnboundSymbol {
+    /// Its name; `INPUT[AXIS]` for one that the file does not name.
+    pub name: String,
+    /// The first input that has it.
+    pub input: String,
+    /// The axis there.
+    pub axis: usize,
+}
+
+impl fmt::Display for UnboundSymbol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "`{}` (axis {} of input `{}`)",
+            self.name, self.axis, self.input
+        )
+    }
+}
+
+/// Where a node stands in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodePath {
+    /// Index in the top-level graph.
+    pub node: usize,
+    /// The node's name, often empty.
+    pub name: String,
+    /// Its operator type.
+    pub op_type: String,
+}
+
+impl fmt::Display for NodePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "node {}", self.node)?;
+        if !self.name.is_empty() {
+            write!(f, " `{}`", self.name)?;
+        }
+        write!(f, " ({})", self.op_type)
+    }
+}
+
+/// One thing that is wrong with a model.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// IR version 3 and later must say which operator set they mean.
+    #[error("the model imports no version of the default operator set")]
+    NoOpset,
+    /// An operator whose operands or attributes do not fit.
+    #[error("{at}: {fault}")]
+    Node {
+        /// Which.
+        at: NodePath,
+        /// What is wrong with it.
+        fault: Fault,
+    },
+    /// A constant of a node or graph that cannot be what it claims.
+    #[error("{place}: {what}")]
+    Constant {
+        /// Which.
+        place: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Two writers of one tensor.
+    #[error("tensor `{tensor}`: written more than once, last by {at}")]
+    WrittenTwice {
+        /// Its name.
+        tensor: String,
+        /// The later writer.
+        at: NodePath,
+    },
+    /// A name that nothing defines.
+    #[error("{at}: reads `{tensor}`, which nothing writes")]
+    Undefined {
+        /// The tensor's name.
+        tensor: String,
+        /// The reader.
+        at: NodePath,
+    },
+    /// A network output that nothing writes.
+    #[error("output `{tensor}`: nothing writes it")]
+    UndefinedOutput {
+        /// Its name.
+        tensor: String,
+    },
+    /// Nodes that wait for each other.
+    #[error("{} form a cycle", list_nodes(.0))]
+    Cycle(Vec<NodePath>),
+    /// An input that is not a dense tensor with a type and rank.
+    #[error("input `{input}`: {what}")]
+    Input {
+        /// Its name.
+        input: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A result whose shape neither the operator nor the file tells.
+    #[error(
+        "{at}: the shape of its result `{tensor}` is unknown; declare it under `value_info` (onnx.shape_inference, or the exporter's own)"
+    )]
+    UnknownShape {
+        /// The tensor's name.
+        tensor: String,
+        /// The writer.
+        at: NodePath,
+    },
+    /// The network returns nothing that depends on an input.
+    #[error("the model has no output that is computed from an input")]
+    NothingToMap,
+    /// The assembled graph is too large for arithmetic.
+    #[error("{0}")]
+    Graph(VerifyError),
+    /// More problems than are listed.
+    #[error("and {0} more")]
+    More(usize),
+}
+
+/// What is wrong with one operator.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// A required operand is left out.
+    #[error("operand {position} (`{operand}`) is missing")]
+    MissingOperand {
+        /// Zero for the first.
+        position: usize,
+        /// The name in the operator's definition.
+        operand: &'static str,
+    },
+    /// A required attribute is left out.
+    #[error("attribute `{attribute}` is missing")]
+    MissingAttribute {
+        /// Its name.
+        attribute: &'static str,
+    },
+    /// An attribute of the wrong type.
+    #[error("attribute `{attribute}` is not {expected}")]
+    AttributeType {
+        /// Its name.
+        attribute: &'static str,
+        /// What is needed.
+        expected: &'static str,
+    },
+    /// An operand that decides a shape is computed from an input.
+    #[error(
+        "operand `{operand}` must be a constant, since its values decide the result's shape; simplify the model first (onnxsim)"
+    )]
+    NotConstant {
+        /// The name in the operator's definition.
+        operand: &'static str,
+    },
+    /// An operand of the wrong rank.
+    #[error("operand `{operand}` has shape {found}, but {expected}")]
+    Rank {
+        /// The name in the operator's definition.
+        operand: &'static str,
+        /// What is needed.
+        expected: &'static str,
+        /// What there is.
+        found: Shape,
+    },
+    /// Operands that do not fit each other.
+    #[error("shapes {left} and {right} do not fit: {why}")]
+    Mismatch {
+        /// One shape.
+        left: Shape,
+        /// The other.
+        right: Shape,
+        /// The rule broken.
+        why: &'static str,
+    },
+    /// An axis that the tensor does not have.
+    #[error("axis {axis} is out of range for rank {rank}")]
+    Axis {
+        /// As in the file.
+        axis: i64,
+        /// The tensor's rank.
+        rank: usize,
+    },
+    /// A value that the operator's definition forbids.
+    #[error("{what} is {found}, but {expected}")]
+    Value {
+        /// What has the value.
+        what: &'static str,
+        /// The value.
+        found: String,
+        /// What is needed.
+        expected: &'static str,
+    },
+    /// A result larger than 64 bits can count.
+    #[error("{what} overflows 64 bits")]
+    Overflow {
+        /// The quantity.
+        what: &'static str,
+    },
+    /// A result with too many axes.
+    #[error("its result has {rank} axes, more than {}", limits::RANK)]
+    TooManyAxes {
+        /// How many.
+        rank: usize,
+    },
+    /// An element type that does not exist.
+    #[error("element type {code} is unknown")]
+    UnknownType {
+        /// The number in the file.
+        code: i64,
+    },
+    /// An element type that the operator does not take.
+    #[error("operand `{operand}` has type {found}, but {expected}")]
+    Type {
+        /// The name in the operator's definition.
+        operand: &'static str,
+        /// The type.
+        found: DataType,
+        /// What is needed.
+        expected: &'static str,
+    },
+    /// More results listed than the operator has.
+    #[error("lists {found} results, but the operator has {most}")]
+    TooManyResults {
+        /// In the file.
+        found: usize,
+        /// By definition.
+        most: usize,
+    },
+}
+
+fn list(names: &[String]) -> String {
+    let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(", ")
+}
+
+fn known_symbols(known: &[String]) -> String {
+    if known.is_empty() {
+        "all its dimensions are fixed".to_owned()
+    } else {
+        format!("it has {}", list(known))
+    }
+}
+
+fn list_nodes(nodes: &[NodePath]) -> String {
+    const SHOWN: usize = 8;
+    let mut names: Vec<_> = nodes.iter().take(SHOWN).map(ToString::to_string).collect();
+    if nodes.len() > SHOWN {
+        names.push(format!("{} more nodes", nodes.len() - SHOWN));
+    }
+    names.join(", ")
+}
+
+fn problems(problems: &[Problem]) -> String {
+    let lines: Vec<_> = problems.iter().map(ToString::to_string).collect();
+    lines.join("\n")
+}

@@ -1,0 +1,25 @@
+//! How large a file may be before it is refused; each bounds time or memory, and real networks are far below.
+
+/// Nodes of all graphs and functions of a file.
+pub const NODES: u64 = 1_000_000;
+
+/// Protobuf messages in a file: a message of two bytes decodes to a few hundred.
+pub const MESSAGES: u64 = 4_000_000;
+
+/// Protobuf fields that are no messages: names, and integers of attributes.
+pub const FIELDS: u64 = 32_000_000;
+
+/// Axes of a tensor.
+pub const RANK: usize = 32;
+
+/// Elements of an integer tensor whose values are propagated.
+pub const INTEGERS: u64 = 4096;
+
+/// Elements of a floating-point tensor whose values are propagated: scales and bounds, not weights.
+pub const REALS: u64 = 64;
+
+/// Elements of all propagated tensors of a file together.
+pub const PROPAGATED: u64 = 16_000_000;
+
+/// Problems and warnings that a report lists; more are counted.
+pub const REPORTED: usize = 1000;

@@ -1,0 +1,28 @@
+//! The ONNX importer: a mapped file becomes a verified operator graph, weights stay where they are.
+//!
+//! [`import`] is the arrow: map the file, measure and decode it, order its nodes, infer every shape from the inputs on
+//! (propagating small constants on the way, since they decide shapes), fold what is constant or does nothing, and verify.
+//! Untrusted files are the normal case: every limit has a name in [`limits`], and no step recurses over the input.
+
+pub mod limits;
+
+mod assemble;
+mod attributes;
+mod captures;
+mod decode;
+mod digest;
+mod error;
+mod file;
+mod infer;
+mod link;
+mod lower;
+mod ops;
+mod order;
+mod payload;
+mod propagate;
+mod symbols;
+mod value;
+mod wire;
+
+pub use error::{Fault, ImportError, NodePath, Problem, UnboundSymbol};
+pub use lower::{Contradiction, Folded, ImportOptions, Imported, Warning, import, import_bytes};

@@ -1,0 +1,218 @@
+//! Element-wise operators of several operands, with numpy's broadcasting; small constants are evaluated, since they decide shapes.
+
+use paracompile_plan::OpClass;
+
+use crate::ir::{DataType, Shape};
+
+use super::super::Fault;
+use super::super::infer::{Effect, Produced, Rule, Site};
+use super::super::value::{Data, Value, broadcast, broadcast_indices};
+
+pub(super) const RULES: &[(&str, Rule)] = &[
+    ("Add", |site| {
+        arithmetic(site, i64::checked_add, |a, b| a + b)
+    }),
+    ("And", |site| logic(site, |a, b| a != 0 && b != 0)),
+    ("BitShift", unevaluated),
+    ("BitwiseAnd", |site| {
+        arithmetic(site, |a, b| Some(a & b), |_, _| f64::NAN)
+    }),
+    ("BitwiseOr", |site| {
+        arithmetic(site, |a, b| Some(a | b), |_, _| f64::NAN)
+    }),
+    ("BitwiseXor", |site| {
+        arithmetic(site, |a, b| Some(a ^ b), |_, _| f64::NAN)
+    }),
+    ("Div", |site| {
+        arithmetic(site, i64::checked_div, |a, b| a / b)
+    }),
+    ("Equal", |site| comparison(site, |a, b| a == b, equal)),
+    ("Greater", |site| {
+        comparison(site, |a, b| a > b, |a, b| a > b)
+    }),
+    ("GreaterOrEqual", |site| {
+        comparison(site, |a, b| a >= b, |a, b| a >= b)
+    }),
+    ("Less", |site| comparison(site, |a, b| a < b, |a, b| a < b)),
+    ("LessOrEqual", |site| {
+        comparison(site, |a, b| a <= b, |a, b| a <= b)
+    }),
+    ("Max", |site| {
+        arithmetic(site, |a, b| Some(a.max(b)), f64::max)
+    }),
+    ("Mean", unevaluated),
+    ("Min", |site| {
+        arithmetic(site, |a, b| Some(a.min(b)), f64::min)
+    }),
+    ("Mod", modulo),
+    ("Mul", |site| {
+        arithmetic(site, i64::checked_mul, |a, b| a * b)
+    }),
+    ("Or", |site| logic(site, |a, b| a != 0 || b != 0)),
+    ("Pow", |site| arithmetic(site, power, f64::powf)),
+    ("Sub", |site| {
+        arithmetic(site, i64::checked_sub, |a, b| a - b)
+    }),
+    ("Sum", |site| {
+        arithmetic(site, i64::checked_add, |a, b| a + b)
+    }),
+    ("Where", select),
+    ("Xor", |site| logic(site, |a, b| (a != 0) != (b != 0))),
+];
+
+#[expect(clippy::float_cmp, reason = "the operator is exact equality")]
+fn equal(a: f64, b: f64) -> bool {
+    a == b
+}
+
+fn power(base: i64, exponent: i64) -> Option<i64> {
+    base.checked_pow(u32::try_from(exponent).ok()?)
+}
+
+/// The operands and the shape that they are broadcast to.
+fn operands<'a>(site: &Site<'a>) -> Result<(Vec<&'a Value>, Shape), Fault> {
+    let values = (0..site.inputs.len().max(1))
+        .map(|position| site.operand(position, "operand"))
+        .collect::<Result<Vec<_>, _>>()?;
+    let first = values[0].shape.clone();
+    // Before version 7, the first operand alone decided, and an attribute said where the second one goes.
+    if site.opset < 7 && site.attributes.is_set("broadcast")? {
+        return Ok((values, first));
+    }
+    let shape = values[1..]
+        .iter()
+        .try_fold(first, |shape, value| broadcast(&shape, &value.shape))?;
+    Ok((values, shape))
+}
+
+fn effect(output: Produced, operands: usize) -> Result<Effect, Fault> {
+    let flops = (operands as u64).saturating_sub(1).max(1);
+    Effect::compute(OpClass::Elementwise, output).with_flops_per_element(flops)
+}
+
+fn unevaluated(site: &Site<'_>) -> Result<Effect, Fault> {
+    let (values, shape) = operands(site)?;
+    effect(Produced::new(values[0].dtype, shape.0), values.len())
+}
+
+/// Folds all operands from the left; `None` where the result does not exist.
+fn arithmetic(
+    site: &Site<'_>,
+    of_integers: fn(i64, i64) -> Option<i64>,
+    of_reals: fn(f64, f64) -> f64,
+) -> Result<Effect, Fault> {
+    let (values, shape) = operands(site)?;
+    let output = Produced::new(values[0].dtype, shape.0.clone()).evaluated(|| {
+        let (first, rest) = values.split_first()?;
+        let mut result = spread(first, &shape)?;
+        for value in rest {
+            result = match (result, spread(value, &shape)?) {
+                (Data::Integers(left), Data::Integers(right)) => {
+                    let pairs = left.into_iter().zip(right);
+                    Data::Integers(
+                        pairs
+                            .map(|(a, b)| of_integers(a, b))
+                            .collect::<Option<_>>()?,
+                    )
+                }
+                (Data::Reals(left), Data::Reals(right)) => {
+                    let pairs = left.into_iter().zip(right);
+                    Data::Reals(pairs.map(|(a, b)| of_reals(a, b)).collect())
+                }
+                (Data::Integers(_), Data::Reals(_)) | (Data::Reals(_), Data::Integers(_)) => {
+                    return None;
+                }
+            };
+        }
+        Some(result)
+    });
+    effect(output, values.len())
+}
+
+fn modulo(site: &Site<'_>) -> Result<Effect, Fault> {
+    if site.attributes.is_set("fmod")? {
+        return arithmetic(site, i64::checked_rem, |a, b| a % b);
+    }
+    // The sign follows the divisor, as in Python.
+    let floored = |a: i64, b: i64| {
+        let remainder = a.checked_rem(b)?;
+        Some(if remainder != 0 && (remainder < 0) != (b < 0) {
+            remainder + b
+        } else {
+            remainder
+        })
+    };
+    arithmetic(site, floored, |_, _| f64::NAN)
+}
+
+fn logic(site: &Site<'_>, of: fn(i64, i64) -> bool) -> Result<Effect, Fault> {
+    comparison(site, of, |_, _| false)
+}
+
+fn comparison(
+    site: &Site<'_>,
+    of_integers: fn(i64, i64) -> bool,
+    of_reals: fn(f64, f64) -> bool,
+) -> Result<Effect, Fault> {
+    let left = site.operand(0, "A")?;
+    let right = site.operand(1, "B")?;
+    let (_, shape) = operands(site)?;
+    let output = Produced::new(DataType::Bool, shape.0.clone()).evaluated(|| {
+        let truths: Vec<bool> = match (spread(left, &shape)?, spread(right, &shape)?) {
+            (Data::Integers(left), Data::Integers(right)) => left
+                .into_iter()
+                .zip(right)
+                .map(|(a, b)| of_integers(a, b))
+                .collect(),
+            (Data::Reals(left), Data::Reals(right)) => left
+                .into_iter()
+                .zip(right)
+                .map(|(a, b)| of_reals(a, b))
+                .collect(),
+            (Data::Integers(_), Data::Reals(_)) | (Data::Reals(_), Data::Integers(_)) => {
+                return None;
+            }
+        };
+        Some(Data::Integers(truths.into_iter().map(i64::from).collect()))
+    });
+    effect(output, 2)
+}
+
+fn select(site: &Site<'_>) -> Result<Effect, Fault> {
+    let condition = site.operand(0, "condition")?;
+    let yes = site.operand(1, "X")?;
+    let no = site.operand(2, "Y")?;
+    let shape = broadcast(&broadcast(&condition.shape, &yes.shape)?, &no.shape)?;
+    let output = Produced::new(yes.dtype, shape.0.clone()).evaluated(|| {
+        let Data::Integers(condition) = spread(condition, &shape)? else {
+            return None;
+        };
+        match (spread(yes, &shape)?, spread(no, &shape)?) {
+            (Data::Integers(yes), Data::Integers(no)) => {
+                Some(Data::Integers(choose(&condition, yes, no)))
+            }
+            (Data::Reals(yes), Data::Reals(no)) => Some(Data::Reals(choose(&condition, yes, no))),
+            (Data::Integers(_), Data::Reals(_)) | (Data::Reals(_), Data::Integers(_)) => None,
+        }
+    });
+    effect(output, 2)
+}
+
+fn choose<T>(condition: &[i64], yes: Vec<T>, no: Vec<T>) -> Vec<T> {
+    let pairs = yes.into_iter().zip(no);
+    condition
+        .iter()
+        .zip(pairs)
+        .map(|(&condition, (yes, no))| if condition == 0 { no } else { yes })
+        .collect()
+}
+
+/// The elements of `value` broadcast to the small `shape`.
+fn spread(value: &Value, shape: &Shape) -> Option<Data> {
+    let data = value.data.as_ref()?;
+    // Legacy broadcasting may align elsewhere than at the end; nothing that decides a shape uses it.
+    if broadcast(&value.shape, shape).as_ref() != Ok(shape) {
+        return None;
+    }
+    data.pick(broadcast_indices(&value.shape, shape).into_iter())
+}

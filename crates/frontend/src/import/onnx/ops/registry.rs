@@ -1,0 +1,52 @@
+//! From the name of an operator type to its rule.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use super::super::infer::Rule;
+use super::{
+    activation, convolution, einsum, elementwise, generator, join, normalization, pooling, product,
+    quantization, rearrange, recurrent, reduction, resize, select, shape,
+};
+
+static RULES: LazyLock<BTreeMap<&'static str, Rule>> = LazyLock::new(|| {
+    let families = [
+        activation::RULES,
+        convolution::RULES,
+        einsum::RULES,
+        elementwise::RULES,
+        generator::RULES,
+        join::RULES,
+        normalization::RULES,
+        pooling::RULES,
+        product::RULES,
+        quantization::RULES,
+        rearrange::RULES,
+        recurrent::RULES,
+        reduction::RULES,
+        resize::RULES,
+        select::RULES,
+        shape::RULES,
+    ];
+    families.into_iter().flatten().copied().collect()
+});
+
+/// The rule of an operator type of the default domain; `None` if it is opaque to us.
+pub(in super::super) fn rule(domain: &str, op_type: &str) -> Option<Rule> {
+    match domain {
+        "" | "ai.onnx" => RULES.get(op_type).copied(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_domains_are_opaque() {
+        assert!(rule("", "Conv").is_some());
+        assert!(rule("ai.onnx", "Conv").is_some());
+        assert!(rule("com.example", "Conv").is_none());
+    }
+}

@@ -1,0 +1,316 @@
+//! Slices, gathers, scatters and other choices of elements.
+
+use paracompile_plan::OpClass;
+
+use crate::ir::DataType;
+
+use super::super::Fault;
+use super::super::infer::{Effect, Produced, Rule, Site};
+use super::super::value::{Data, Value, extent, grid_indices, resolve_axis, strides};
+
+pub(super) const RULES: &[(&str, Rule)] = &[
+    ("Gather", gather),
+    ("GatherElements", gather_elements),
+    ("GatherND", gather_nd),
+    ("NonZero", non_zero),
+    ("OneHot", one_hot),
+    ("Scatter", scatter),
+    ("ScatterElements", scatter),
+    ("ScatterND", scatter),
+    ("Slice", slice),
+    ("TopK", top_k),
+];
+
+fn slice(site: &Site<'_>) -> Result<Effect, Fault> {
+    let input = site.operand(0, "data")?;
+    let rank = input.shape.0.len();
+    let required = |attribute, position| {
+        site.integers_or_attribute(attribute, position)?
+            .ok_or(Fault::MissingOperand {
+                position,
+                operand: attribute,
+            })
+    };
+    let starts = required("starts", 1)?;
+    let ends = required("ends", 2)?;
+    let axes = match site.integers_or_attribute("axes", 3)? {
+        Some(axes) => axes
+            .iter()
+            .map(|&axis| resolve_axis(axis, rank))
+            .collect::<Result<_, _>>()?,
+        None => (0..starts.len()).collect::<Vec<_>>(),
+    };
+    let steps = site.integers(4, "steps")?;
+    let is_complete = starts.len() == ends.len()
+        && starts.len() == axes.len()
+        && steps.is_none_or(|steps| steps.len() == axes.len())
+        && axes.iter().all(|&axis| axis < rank);
+    if !is_complete {
+        return Err(Fault::Value {
+            what: "the slice",
+            found: format!("{starts:?} to {ends:?} of {}", input.shape),
+            expected: "it needs as many starts, ends and steps as axes",
+        });
+    }
+    let mut bounds: Vec<Bounds> = input
+        .shape
+        .0
+        .iter()
+        .map(|&extent| Bounds::whole(extent))
+        .collect();
+    for (position, &axis) in axes.iter().enumerate() {
+        let step = steps.map_or(1, |steps| steps[position]);
+        bounds[axis] = Bounds::of(input.shape.0[axis], starts[position], ends[position], step)?;
+    }
+    let shape: Vec<u64> = bounds.iter().map(|bounds| bounds.count).collect();
+    let is_whole = bounds
+        .iter()
+        .zip(&input.shape.0)
+        .all(|(bounds, &extent)| bounds.count == extent && bounds.step > 0);
+    let output = Produced::new(input.dtype, shape).evaluated(|| {
+        let axes: Option<Vec<Vec<u64>>> = bounds.iter().map(Bounds::indices).collect();
+        let indices = grid_indices(&axes?, &strides(&input.shape.0));
+        input.data.as_ref()?.pick(indices.into_iter())
+    });
+    if is_whole {
+        return Ok(Effect::view(output));
+    }
+    Ok(Effect::compute(OpClass::Slice, output)
+        .reading_what_it_writes(input)
+        .with_parameters_from(1))
+}
+
+/// The indices of a slice along one axis.
+struct Bounds {
+    start: i128,
+    step: i128,
+    count: u64,
+}
+
+impl Bounds {
+    const fn whole(extent: u64) -> Self {
+        Self {
+            start: 0,
+            step: 1,
+            count: extent,
+        }
+    }
+
+    /// Python's rule: bounds count from the end if negative, and are clamped.
+    fn of(extent: u64, start: i64, end: i64, step: i64) -> Result<Self, Fault> {
+        if step == 0 {
+            return Err(Fault::Value {
+                what: "a step of the slice",
+                found: "0".to_owned(),
+                expected: "it has to move",
+            });
+        }
+        let extent = i128::from(extent);
+        let (lowest, highest) = if step > 0 {
+            (0, extent)
+        } else {
+            (-1, extent - 1)
+        };
+        let clamp = |bound: i64, lowest: i128| {
+            let bound = i128::from(bound);
+            let from_start = if bound < 0 { bound + extent } else { bound };
+            from_start.clamp(lowest, highest.max(lowest))
+        };
+        // A start before the first element is the first element, also of a backward slice.
+        let start = clamp(
+            start,
+            if step > 0 {
+                0
+            } else {
+                lowest.max(0).min(highest.max(-1))
+            },
+        );
+        let end = clamp(end, lowest);
+        let step = i128::from(step);
+        let distance = if step > 0 { end - start } else { start - end };
+        let size = step.abs();
+        let count = if distance <= 0 {
+            0
+        } else {
+            (distance + size - 1) / size
+        };
+        Ok(Self {
+            start,
+            step,
+            count: u64::try_from(count).expect("a slice is not longer than its axis"),
+        })
+    }
+
+    fn indices(&self) -> Option<Vec<u64>> {
+        (0..self.count)
+            .map(|index| u64::try_from(self.start + i128::from(index) * self.step).ok())
+            .collect()
+    }
+}
+
+fn gather(site: &Site<'_>) -> Result<Effect, Fault> {
+    let input = site.operand(0, "data")?;
+    let indices = site.operand(1, "indices")?;
+    let axis = resolve_axis(site.attributes.int_or("axis", 0)?, input.shape.0.len())?;
+    let (before, rest) = input.shape.0.split_at(axis);
+    let shape: Vec<u64> = [before, &indices.shape.0, &rest[1..]].concat();
+    let output = Produced::new(input.dtype, shape).evaluated(|| {
+        let Data::Integers(chosen) = indices.data.as_ref()? else {
+            return None;
+        };
+        let extent = input.shape.0[axis];
+        let chosen = chosen
+            .iter()
+            .map(|&index| from_start(index, extent))
+            .collect::<Option<_>>()?;
+        let mut axes: Vec<Vec<u64>> = input
+            .shape
+            .0
+            .iter()
+            .map(|&extent| (0..extent).collect())
+            .collect();
+        axes[axis] = chosen;
+        let picked = grid_indices(&axes, &strides(&input.shape.0));
+        input.data.as_ref()?.pick(picked.into_iter())
+    });
+    Ok(Effect::compute(OpClass::Gather, output).reading_what_it_writes(input))
+}
+
+fn from_start(index: i64, extent: u64) -> Option<u64> {
+    let index = if index < 0 {
+        index.checked_add_unsigned(extent)?
+    } else {
+        index
+    };
+    u64::try_from(index).ok().filter(|&index| index < extent)
+}
+
+fn gather_elements(site: &Site<'_>) -> Result<Effect, Fault> {
+    let input = site.operand(0, "data")?;
+    let indices = site.operand(1, "indices")?;
+    let output = Produced::new(input.dtype, indices.shape.0.clone());
+    Ok(Effect::compute(OpClass::Gather, output).reading_what_it_writes(input))
+}
+
+fn gather_nd(site: &Site<'_>) -> Result<Effect, Fault> {
+    let input = site.operand(0, "data")?;
+    let indices =
+        site.operand_of_rank(1, "indices", 1..=usize::MAX, "its last axis is an index")?;
+    let batch = site.attributes.int_or("batch_dims", 0)?;
+    let (tuple, outer) = indices
+        .shape
+        .0
+        .split_last()
+        .expect("its rank is at least 1");
+    let rest = usize::try_from(batch)
+        .ok()
+        .zip(usize::try_from(*tuple).ok())
+        .and_then(|(batch, tuple)| batch.checked_add(tuple))
+        .and_then(|skipped| input.shape.0.get(skipped..))
+        .ok_or_else(|| {
+            mismatch(
+                input,
+                indices,
+                "an index has at most as many parts as the data has axes",
+            )
+        })?;
+    let output = Produced::new(input.dtype, [outer, rest].concat());
+    Ok(Effect::compute(OpClass::Gather, output).reading_what_it_writes(input))
+}
+
+fn mismatch(left: &Value, right: &Value, why: &'static str) -> Fault {
+    Fault::Mismatch {
+        left: left.shape.clone(),
+        right: right.shape.clone(),
+        why,
+    }
+}
+
+fn scatter(site: &Site<'_>) -> Result<Effect, Fault> {
+    let input = site.operand(0, "data")?;
+    site.operand(1, "indices")?;
+    site.operand(2, "updates")?;
+    Ok(Effect::compute(OpClass::Gather, Produced::like(input)))
+}
+
+/// How many elements are not zero is known for small constants only.
+fn non_zero(site: &Site<'_>) -> Result<Effect, Fault> {
+    let input = site.operand(0, "X")?;
+    let is_hit: Vec<bool> = match input
+        .data
+        .as_ref()
+        .ok_or(Fault::NotConstant { operand: "X" })?
+    {
+        Data::Integers(values) => values.iter().map(|&value| value != 0).collect(),
+        Data::Reals(values) => values.iter().map(|&value| value != 0.0).collect(),
+    };
+    let hits: Vec<i64> = (0..)
+        .zip(is_hit)
+        .filter_map(|(index, is_hit)| is_hit.then_some(index))
+        .collect();
+    let shape = vec![input.shape.0.len() as u64, hits.len() as u64];
+    let output = Produced::new(DataType::Int64, shape).evaluated(|| {
+        let steps = strides(&input.shape.0);
+        let mut coordinates = Vec::new();
+        for (&step, &extent) in steps.iter().zip(&input.shape.0) {
+            let (step, extent) = (i64::try_from(step).ok()?, i64::try_from(extent).ok()?);
+            coordinates.extend(hits.iter().map(|hit| hit / step % extent));
+        }
+        Some(Data::Integers(coordinates))
+    });
+    Ok(Effect::compute(OpClass::Other, output))
+}
+
+fn one_hot(site: &Site<'_>) -> Result<Effect, Fault> {
+    let indices = site.operand(0, "indices")?;
+    let values = site.operand(2, "values")?;
+    let depth = match site.optional(1).and_then(|depth| depth.data.as_ref()) {
+        Some(Data::Integers(depth)) => depth.first().copied(),
+        // The definition allows any numeric type; Keras writes floats.
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a saturated depth is refused below"
+        )]
+        Some(Data::Reals(depth)) => depth.first().map(|&depth| depth as i64),
+        None => None,
+    };
+    let depth = depth.ok_or(Fault::NotConstant { operand: "depth" })?;
+    let rank = indices.shape.0.len() + 1;
+    let axis = resolve_axis(site.attributes.int_or("axis", -1)?, rank)?;
+    let mut shape = indices.shape.0.clone();
+    shape.insert(axis, extent("depth", depth)?);
+    let output = Produced::new(values.dtype, shape);
+    Ok(Effect::compute(OpClass::Other, output).with_parameters_from(1))
+}
+
+fn top_k(site: &Site<'_>) -> Result<Effect, Fault> {
+    let input = site.operand(0, "X")?;
+    let axis = resolve_axis(site.attributes.int_or("axis", -1)?, input.shape.0.len())?;
+    let k = match site.attributes.int("k")? {
+        Some(k) => Some(k),
+        None => site.integers(1, "K")?.and_then(|k| k.first().copied()),
+    };
+    let k = extent(
+        "k",
+        k.ok_or(Fault::MissingOperand {
+            position: 1,
+            operand: "K",
+        })?,
+    )?;
+    if k > input.shape.0[axis] {
+        return Err(Fault::Value {
+            what: "k",
+            found: k.to_string(),
+            expected: "it cannot exceed the extent of the axis",
+        });
+    }
+    let mut shape = input.shape.0.clone();
+    shape[axis] = k;
+    let outputs = vec![
+        Produced::new(input.dtype, shape.clone()),
+        Produced::new(DataType::Int64, shape),
+    ];
+    Effect::compute_all(OpClass::Reduce, outputs)
+        .with_parameters_from(1)
+        .with_flops_per_element(1)
+}

@@ -1,0 +1,412 @@
+//! The processors of a profile: names, operating points, powers and time models.
+
+use std::collections::BTreeMap;
+
+use paracompile_plan::plan::{Layout, Source};
+use paracompile_plan::{OpClass, Seconds, Slowdown, Watts};
+
+use super::error::Defect;
+use super::reading::{At, Reading, join};
+use super::{ClassModel, Feature, LocationId, MemoryId, OperatingPoint, Processor};
+
+/// The longest time of anything: an hour. Larger numbers are mistakes of a unit, and sums of smaller ones fit 64 bits of nanoseconds.
+pub(super) const SECONDS: (f64, f64) = (0.0, 3600.0);
+/// Ten kilowatts at most, so that energies fit 64 bits of nanojoules.
+pub(super) const WATTS: (f64, f64) = (0.0, 1e4);
+/// Factors by which things slow each other.
+pub(super) const FACTOR: (f64, f64) = (1.0, 1e3);
+
+const MOST_QUEUES: usize = 64;
+const MOST_OPERATING_POINTS: usize = 64;
+/// More than there are classes or features, so that too many of them are reported as duplicates.
+const MOST_CLASSES: usize = 64;
+
+/// A processor whose home location is not known yet.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub(super) name: String,
+    pub(super) kind: String,
+    pub(super) memory: MemoryId,
+    pub(super) layout: Layout,
+    pub(super) sharing: Vec<Slowdown>,
+    pub(super) fuses: Vec<OpClass>,
+    pub(super) operating_points: Vec<OperatingPoint>,
+}
+
+impl Draft {
+    pub(super) fn at_home(self, home: LocationId) -> Processor {
+        Processor {
+            name: self.name,
+            kind: self.kind,
+            memory: self.memory,
+            layout: self.layout,
+            home,
+            sharing: self.sharing,
+            fuses: self.fuses,
+            operating_points: self.operating_points,
+        }
+    }
+}
+
+/// Everything but the name, which the caller needs before; `None` if a part cannot be read.
+pub(super) fn processor(
+    reading: &mut Reading,
+    at: &At<'_>,
+    name: Option<&str>,
+    memories: &BTreeMap<&str, MemoryId>,
+) -> Option<Draft> {
+    let kind = reading.word_field(
+        at,
+        "kind",
+        "kind of processor",
+        &["cpu", "gpu", "npu", "dsp"].map(|kind| (kind, kind)),
+    );
+    let memory = memory_field(reading, at, "memory", memories);
+    let layout = reading.word_field(
+        at,
+        "layout",
+        "layout",
+        &[
+            ("nchw", Layout::Nchw),
+            ("nhwc", Layout::Nhwc),
+            ("any", Layout::Any),
+        ],
+    );
+    let sharing = sharing(reading, at);
+    let fuses = fuses(reading, at);
+    let points = operating_points(reading, at, fuses.as_deref().unwrap_or_default());
+    Some(Draft {
+        name: name?.to_owned(),
+        kind: kind?.to_owned(),
+        memory: memory?,
+        layout: layout?,
+        sharing: sharing?,
+        fuses: fuses?,
+        operating_points: points?,
+    })
+}
+
+/// A field that names a memory.
+pub(super) fn memory_field(
+    reading: &mut Reading,
+    at: &At<'_>,
+    key: &str,
+    memories: &BTreeMap<&str, MemoryId>,
+) -> Option<MemoryId> {
+    let field = reading.field(at, key)?;
+    let name = reading.text(&field)?;
+    let found = memories.get(name).copied();
+    if found.is_none() {
+        reading.unknown(&field, "memory", name, memories.keys().copied());
+    }
+    found
+}
+
+/// A factor in thousandths, rounded half up.
+pub(super) fn slowdown(reading: &mut Reading, at: &At<'_>, inherited: Source) -> Option<Slowdown> {
+    let factor = reading.number(at, inherited, FACTOR)?.value;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the range keeps it between a thousand and a million"
+    )]
+    Slowdown::from_thousandths((factor * 1000.0 + 0.5).floor() as u32)
+}
+
+fn sharing(reading: &mut Reading, at: &At<'_>) -> Option<Vec<Slowdown>> {
+    #[expect(clippy::cast_precision_loss, reason = "a small constant")]
+    let range = (1.0, MOST_QUEUES as f64);
+    let queues = reading
+        .field(at, "compute_queues_max")
+        .and_then(|field| reading.count(&field, range));
+    let list = reading.some_of(at, "sharing", MOST_QUEUES, "slowdown, the first 1")?;
+    let factors: Vec<Option<Slowdown>> = list
+        .iter()
+        .map(|entry| slowdown(reading, entry, Source::Assumed))
+        .collect();
+    let factors: Vec<Slowdown> = factors.into_iter().collect::<Option<_>>()?;
+    if let (Some(first), Some(entry)) = (factors.first(), list.first())
+        && *first != Slowdown::NONE
+    {
+        let value = f64::from(first.thousandths()) / 1000.0;
+        reading.report(entry, Defect::FirstSharing(value));
+    }
+    let expected = usize::try_from(queues?).unwrap_or(MOST_QUEUES);
+    if !factors.is_empty() && factors.len() != expected {
+        reading.report_at(
+            join(&at.path, "sharing"),
+            Defect::Length {
+                found: factors.len(),
+                expected,
+                what: "number of queues up to `compute_queues_max`",
+            },
+        );
+    }
+    Some(factors)
+}
+
+fn fuses(reading: &mut Reading, at: &At<'_>) -> Option<Vec<OpClass>> {
+    let list = reading.list(at, "fuses", MOST_CLASSES)?;
+    let mut first = BTreeMap::new();
+    for entry in &list {
+        if let Some(class) = class(reading, entry) {
+            unique(reading, &mut first, "class", class.name(), entry);
+        }
+    }
+    Some(
+        OpClass::ALL
+            .into_iter()
+            .filter(|class| first.contains_key(class.name()))
+            .collect(),
+    )
+}
+
+fn operating_points(
+    reading: &mut Reading,
+    at: &At<'_>,
+    fuses: &[OpClass],
+) -> Option<Vec<OperatingPoint>> {
+    let list = reading.some_of(
+        at,
+        "operating_points",
+        MOST_OPERATING_POINTS,
+        "operating point",
+    )?;
+    let mut first = BTreeMap::new();
+    let mut points = Vec::new();
+    for entry in &list {
+        let name = reading.name_field(entry, "name");
+        if let Some(name) = name {
+            unique(reading, &mut first, "operating point", name, entry);
+        }
+        points.push(operating_point(reading, entry, name, fuses));
+    }
+    points.into_iter().collect()
+}
+
+fn operating_point(
+    reading: &mut Reading,
+    at: &At<'_>,
+    name: Option<&str>,
+    fuses: &[OpClass],
+) -> Option<OperatingPoint> {
+    let hertz = reading.number_field(at, "hertz", Source::Assumed, (1.0, 1e12));
+    let static_power = reading.number_field(at, "static_w", Source::Assumed, WATTS);
+    let dynamic_power = dynamic_power(reading, at);
+    let models = models(reading, at);
+    if let (Some(powers), Some(models)) = (&dynamic_power, &models) {
+        for class in models.keys() {
+            if !powers.contains_key(class) {
+                let path = join(&join(&at.path, "dynamic_w"), class.name());
+                reading.report_at(path, Defect::Missing);
+            }
+        }
+    }
+    if let Some(models) = &models {
+        for class in fuses {
+            if !models.contains_key(class) {
+                let defect = Defect::FusedWithoutModel(class.name().to_owned());
+                reading.report_at(join(&at.path, "models"), defect);
+            }
+        }
+    }
+    let known = |map: BTreeMap<OpClass, Option<Watts>>| {
+        map.into_iter()
+            .map(|(class, power)| Some((class, power?)))
+            .collect::<Option<_>>()
+    };
+    Some(OperatingPoint {
+        name: name?.to_owned(),
+        hertz: hertz?.value,
+        static_power: Watts::new(static_power?.value)?,
+        dynamic_power: known(dynamic_power?)?,
+        models: models?
+            .into_iter()
+            .map(|(class, model)| Some((class, model?)))
+            .collect::<Option<_>>()?,
+    })
+}
+
+/// The classes that have an entry; the inner `None` is one that was reported.
+fn dynamic_power(reading: &mut Reading, at: &At<'_>) -> Option<BTreeMap<OpClass, Option<Watts>>> {
+    let field = reading.field(at, "dynamic_w")?;
+    reading.object(&field)?;
+    let mut powers = BTreeMap::new();
+    for (key, entry) in reading.entries(&field, MOST_CLASSES) {
+        let power = reading
+            .number(&entry, Source::Assumed, WATTS)
+            .and_then(|number| Watts::new(number.value));
+        match key.parse::<OpClass>() {
+            Ok(class) => {
+                powers.insert(class, power);
+            }
+            Err(_) => unknown_class(reading, &entry, key),
+        }
+    }
+    Some(powers)
+}
+
+/// The classes that have a model; the inner `None` is one that was reported.
+fn models(reading: &mut Reading, at: &At<'_>) -> Option<BTreeMap<OpClass, Option<ClassModel>>> {
+    let list = reading.some_of(at, "models", MOST_CLASSES, "time model")?;
+    let mut first = BTreeMap::new();
+    let mut models = BTreeMap::new();
+    for entry in &list {
+        let class = reading
+            .field(entry, "class")
+            .and_then(|field| class(reading, &field));
+        let model = model(reading, entry);
+        if let Some(class) = class {
+            unique(reading, &mut first, "model of class", class.name(), entry);
+            models.insert(class, model);
+        }
+    }
+    Some(models)
+}
+
+fn model(reading: &mut Reading, at: &At<'_>) -> Option<ClassModel> {
+    reading.word_field(at, "dtype", "element type", &DTYPES.map(|name| (name, ())));
+    let features = features(reading, at);
+    let stated = reading.source_of(at);
+    let list = reading.some_of(at, "coefficients", MOST_CLASSES, "coefficient");
+    let numbers: Option<Vec<_>> = list.as_ref().and_then(|list| {
+        let numbers: Vec<_> = list
+            .iter()
+            .map(|entry| reading.number(entry, stated, SECONDS))
+            .collect();
+        numbers.into_iter().collect()
+    });
+    let max = reading.word_field(
+        at,
+        "combine",
+        "combination",
+        &[("sum", false), ("max", true)],
+    );
+    if let (Some(features), Some(list)) = (&features, &list)
+        && !list.is_empty()
+        && list.len() != features.len()
+    {
+        reading.report_at(
+            join(&at.path, "coefficients"),
+            Defect::Length {
+                found: list.len(),
+                expected: features.len(),
+                what: "feature",
+            },
+        );
+    }
+    let numbers = numbers?;
+    Some(ClassModel {
+        features: features?.into_iter().collect::<Option<_>>()?,
+        coefficients: numbers.iter().map(|number| number.value).collect(),
+        max: max?,
+        // A model is as good as its worst coefficient.
+        source: numbers
+            .iter()
+            .map(|number| number.source)
+            .max()
+            .unwrap_or(Source::Assumed),
+    })
+}
+
+fn features(reading: &mut Reading, at: &At<'_>) -> Option<Vec<Option<String>>> {
+    let list = reading.some_of(at, "features", MOST_CLASSES, "feature")?;
+    let known = Feature::ALL.map(|feature| (feature.name(), feature));
+    let mut first = BTreeMap::new();
+    let mut features = Vec::new();
+    for entry in &list {
+        let feature = reading.word(entry, "feature", &known);
+        if let Some(feature) = feature {
+            unique(reading, &mut first, "feature", feature.name(), entry);
+        }
+        features.push(feature.map(|feature| feature.name().to_owned()));
+    }
+    Some(features)
+}
+
+fn class(reading: &mut Reading, at: &At<'_>) -> Option<OpClass> {
+    reading.word(
+        at,
+        "operator class",
+        &OpClass::ALL.map(|class| (class.name(), class)),
+    )
+}
+
+fn unknown_class(reading: &mut Reading, at: &At<'_>, word: &str) {
+    reading.unknown(
+        at,
+        "operator class",
+        word,
+        OpClass::ALL.iter().map(|class| class.name()),
+    );
+}
+
+/// Remembers where a name appeared first, and reports its later appearances.
+pub(super) fn unique<'a>(
+    reading: &mut Reading,
+    first: &mut BTreeMap<&'a str, String>,
+    what: &'static str,
+    name: &'a str,
+    at: &At<'_>,
+) -> bool {
+    if let Some(earlier) = first.get(name) {
+        let defect = Defect::Duplicate {
+            what,
+            name: name.to_owned(),
+            first: earlier.clone(),
+        };
+        reading.report(at, defect);
+        return false;
+    }
+    first.insert(name, at.path.clone());
+    true
+}
+
+/// Time of a link before the first byte and the like.
+pub(super) fn seconds_field(
+    reading: &mut Reading,
+    at: &At<'_>,
+    key: &str,
+    inherited: Source,
+) -> Option<(Seconds, Source)> {
+    let number = reading.number_field(at, key, inherited, SECONDS)?;
+    Some((Seconds::new(number.value)?, number.source))
+}
+
+/// A power.
+pub(super) fn watts_field(
+    reading: &mut Reading,
+    at: &At<'_>,
+    key: &str,
+    inherited: Source,
+) -> Option<(Watts, Source)> {
+    let number = reading.number_field(at, key, inherited, WATTS)?;
+    Some((Watts::new(number.value)?, number.source))
+}
+
+/// ONNX's element types in lower case, and `any`.
+const DTYPES: [&str; 23] = [
+    "float",
+    "double",
+    "float16",
+    "bfloat16",
+    "float8",
+    "float4",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "int4",
+    "int2",
+    "uint64",
+    "uint32",
+    "uint16",
+    "uint8",
+    "uint4",
+    "uint2",
+    "bool",
+    "complex64",
+    "complex128",
+    "string",
+    "any",
+];

@@ -1,0 +1,99 @@
+//! Writes JSON files so that a reader sees the old file or the new one and never a part.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use tempfile::NamedTempFile;
+
+/// Why a file was not written; what was there before is untouched.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// The directory or the file cannot be written.
+    #[error("{}: cannot write", .path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The value has no JSON form, such as a map with keys that are no text.
+    #[error("{}: cannot express as JSON", .path.display())]
+    Json {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: serde_json::Error,
+    },
+}
+
+/// Writes `value` as indented JSON with a newline at the end: to a temporary file in the same directory, which is then renamed.
+pub fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), WriteError> {
+    let mut text = serde_json::to_vec_pretty(value).map_err(|source| WriteError::Json {
+        path: path.to_owned(),
+        source,
+    })?;
+    text.push(b'\n');
+    write_bytes(path, &text)
+}
+
+/// Writes text in the same way.
+pub fn write_text(path: &Path, text: &str) -> Result<(), WriteError> {
+    write_bytes(path, text.as_bytes())
+}
+
+fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    let io = |source| WriteError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        Some(_) | None => Path::new("."),
+    };
+    let mut file = temporary(directory).map_err(io)?;
+    file.write_all(bytes).map_err(io)?;
+    file.persist(path).map_err(|error| io(error.error))?;
+    Ok(())
+}
+
+/// A temporary file with the permissions of an ordinary one; the default is readable by its owner alone.
+fn temporary(directory: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".paracompile-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(directory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_and_leaves_nothing_beside_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.json");
+        write_json(&path, &vec![1, 2]).unwrap();
+        write_json(&path, &vec![3]).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "[\n  3\n]\n");
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_missing_directory_is_an_error_that_names_the_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("none/x.json");
+        let error = write_json(&path, &1).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("{}: cannot write", path.display())
+        );
+    }
+}

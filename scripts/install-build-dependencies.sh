@@ -1,0 +1,41 @@
+#!/bin/sh
+# Installs what the build of HiGHS needs and Rust does not bring: a C++ compiler, cmake and libclang.
+# With the argument `python`, also what a virtual environment needs.
+# Does nothing, and needs no root, where all of it is there.
+set -eu
+
+has_libclang() {
+    [ -n "${LIBCLANG_PATH:-}" ] && return 0
+    ls /usr/lib/llvm-*/lib/libclang*.so* /usr/lib/*/libclang*.so* /usr/lib64/libclang*.so* >/dev/null 2>&1
+}
+
+if ! command -v cargo >/dev/null 2>&1; then
+    echo "cargo is missing: install Rust first (rustup, or your distribution's package), 1.90 or newer" >&2
+    exit 1
+fi
+
+packages=""
+command -v cmake >/dev/null 2>&1 || packages="$packages cmake"
+command -v c++ >/dev/null 2>&1 || packages="$packages g++"
+has_libclang || packages="$packages libclang-dev"
+if [ "${1:-}" = python ]; then
+    python3 -c 'import venv, ensurepip' >/dev/null 2>&1 || packages="$packages python3 python3-venv"
+fi
+[ -z "$packages" ] && exit 0
+
+if ! command -v apt-get >/dev/null 2>&1; then
+    echo "missing:$packages (Debian's names); install them with your package manager" >&2
+    exit 1
+fi
+root=""
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null 2>&1; then
+        echo "missing:$packages; as root: apt-get install$packages" >&2
+        exit 1
+    fi
+    root=sudo
+fi
+echo "installing$packages" >&2
+$root apt-get update -qq
+# shellcheck disable=SC2086
+DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends $packages

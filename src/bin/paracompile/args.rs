@@ -1,0 +1,293 @@
+//! The command line, as typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Maps a neural network onto the processors of a system-on-chip.
+#[derive(Debug, Parser)]
+#[command(
+    name = "paracompile",
+    version,
+    about = "Maps a neural network onto the processors of a system-on-chip",
+    long_about = "Reads an ONNX network and a chip's profile, finds the Pareto-optimal ways to run it \
+(pipeline stages over disjoint processor sets, operator parallelism inside a stage), predicts latency, \
+throughput and energy, proves how far each mapping can be from the best one, and writes plan files.",
+    after_help = "\
+Examples:
+  paracompile models/googlenet.onnx --soc vim3
+  paracompile model.onnx --soc board.json --dim batch=1 --objective throughput
+  paracompile model.onnx --soc vim3 --explain conv1
+  paracompile inspect model.onnx
+  paracompile soc list
+  paracompile simulate output/googlenet-vim3/plans/01-para-only-big+little.json --trace trace.json
+  paracompile check output/googlenet-vim3 --model models/googlenet.onnx --soc vim3
+
+Exit codes: 0 done; 1 the answer is no; 2 bad usage, model, profile or plan; 3 a bug; 130 interrupted.",
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
+pub(crate) struct Cli {
+    /// What else to do than to map.
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) map: MapArgs,
+}
+
+/// Everything but mapping.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show what a model contains: operators, work, gates, segments
+    #[command(after_help = "\
+Examples:
+  paracompile inspect models/inception_v3.onnx
+  paracompile inspect model.onnx --dim batch=1 --dot | dot -Tsvg -o model.svg")]
+    Inspect(InspectArgs),
+    /// List, show and check profiles of systems-on-chip
+    #[command(after_help = "\
+Examples:
+  paracompile soc list
+  paracompile soc show vim3 > board.json
+  paracompile soc check board.json")]
+    Soc {
+        /// What to do.
+        #[command(subcommand)]
+        action: SocAction,
+    },
+    /// Write what every operator costs on every processor, to be corrected by measurements
+    #[command(after_help = "\
+Example:
+  paracompile costs model.onnx --soc vim3 -o costs.json
+  paracompile model.onnx --soc vim3 --costs costs.json")]
+    Costs(CostsArgs),
+    /// Run a plan file in simulated time
+    #[command(after_help = "\
+Example:
+  paracompile simulate output/googlenet-vim3/plans/01-para-only-big+little.json --frames 50 --trace trace.json")]
+    Simulate(SimulateArgs),
+    /// Check a plan, or every plan below a directory, against its model and profile
+    #[command(after_help = "\
+Example:
+  paracompile check output/googlenet-vim3 --model models/googlenet.onnx --soc vim3")]
+    Check(CheckArgs),
+}
+
+/// Where the model is, and what its symbols are.
+#[derive(Debug, Args)]
+pub(crate) struct DimArgs {
+    /// Bind a symbolic dimension; repeat for several
+    #[arg(long = "dim", value_name = "NAME=VALUE", value_parser = parse_dim)]
+    pub(crate) dims: Vec<(String, u64)>,
+}
+
+/// Mapping a model.
+#[derive(Debug, Args)]
+pub(crate) struct MapArgs {
+    /// The network, an ONNX file
+    #[arg(required = true, value_name = "MODEL")]
+    pub(crate) model: Option<PathBuf>,
+    /// A built-in profile's name, or a profile file
+    #[arg(long, required = true, value_name = "NAME|FILE")]
+    pub(crate) soc: Option<String>,
+    /// Where to write; by default output/<model>-<soc>
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Which plan of the front to recommend
+    #[arg(long, value_enum, default_value_t = Objective::Balanced)]
+    pub(crate) objective: Objective,
+    /// How finely operators are mapped inside a stage
+    #[arg(long, value_enum, default_value_t = Mapping::Auto)]
+    pub(crate) mapping: Mapping,
+    /// The largest number of pipeline stages
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=16))]
+    pub(crate) max_stages: Option<u64>,
+    /// Use these processors alone
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    pub(crate) processors: Vec<String>,
+    /// Stop improving a stage mapping within this gap, as a fraction
+    #[arg(long, value_name = "G", default_value_t = 0.0, value_parser = parse_gap)]
+    pub(crate) gap: f64,
+    /// Cut the search after this many seconds; the result then depends on the machine, and says so
+    #[arg(long, value_name = "S", value_parser = parse_seconds)]
+    pub(crate) time_limit: Option<f64>,
+    /// How much counted work to spend where no proof is reached
+    #[arg(long, value_enum, default_value_t = Effort::Normal)]
+    pub(crate) effort: Effort,
+    /// Worker threads; the result does not depend on it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub(crate) threads: Option<u64>,
+    #[command(flatten)]
+    pub(crate) dims: DimArgs,
+    /// Measured costs that override the profile's models
+    #[arg(long, value_name = "FILE")]
+    pub(crate) costs: Option<PathBuf>,
+    /// Explain where an operator is, and what moving it would change: a node's name, an output's name, or #index
+    #[arg(long, value_name = "OP")]
+    pub(crate) explain: Vec<String>,
+    /// Print front.json instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Draw no pictures
+    #[arg(long)]
+    pub(crate) no_plots: bool,
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// `paracompile inspect`.
+#[derive(Debug, Args)]
+pub(crate) struct InspectArgs {
+    /// The network, an ONNX file
+    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) dims: DimArgs,
+    /// Print the fused operator graph for Graphviz
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) dot: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `paracompile soc …`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SocAction {
+    /// The built-in profiles
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a built-in profile as a file to start from
+    Show {
+        /// Its name
+        name: String,
+    },
+    /// Check a profile file
+    Check {
+        /// The file
+        file: PathBuf,
+    },
+}
+
+/// `paracompile costs`.
+#[derive(Debug, Args)]
+pub(crate) struct CostsArgs {
+    /// The network, an ONNX file
+    pub(crate) model: PathBuf,
+    /// A built-in profile's name, or a profile file
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) soc: String,
+    /// Where to write
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) dims: DimArgs,
+}
+
+/// `paracompile simulate`.
+#[derive(Debug, Args)]
+pub(crate) struct SimulateArgs {
+    /// The plan file
+    pub(crate) plan: PathBuf,
+    /// How many frames to run
+    #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub(crate) frames: u64,
+    /// Let moves over one link wait for each other
+    #[arg(long)]
+    pub(crate) serial_links: bool,
+    /// Slow processors down only while they are busy together
+    #[arg(long)]
+    pub(crate) dynamic_contention: bool,
+    /// Add the host's time to enqueue each command
+    #[arg(long)]
+    pub(crate) host: bool,
+    /// Write a trace for Chrome or Perfetto
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `paracompile check`.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// A plan file, or a directory that holds some
+    pub(crate) path: PathBuf,
+    /// The network that the plans are for
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+    /// The profile that they are for
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) soc: String,
+    #[command(flatten)]
+    pub(crate) dims: DimArgs,
+    /// Measured costs that the plans were made with
+    #[arg(long, value_name = "FILE")]
+    pub(crate) costs: Option<PathBuf>,
+}
+
+/// `--objective`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Objective {
+    /// Least latency
+    Latency,
+    /// Most frames a second
+    Throughput,
+    /// Least energy a frame
+    Energy,
+    /// Least latency × interval
+    Balanced,
+}
+
+/// `--mapping`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mapping {
+    /// A branch is one task on one processor
+    Coarse,
+    /// Operator by operator
+    Fine,
+    /// The better of both, never worse than HEFT or one processor
+    Auto,
+}
+
+/// `--effort`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Effort {
+    /// A first answer
+    Quick,
+    /// The default
+    Normal,
+    /// Ten times the work
+    Thorough,
+}
+
+fn parse_dim(text: &str) -> Result<(String, u64), String> {
+    let (name, value) = text
+        .split_once('=')
+        .ok_or("expected NAME=VALUE, for example batch=1")?;
+    if name.is_empty() {
+        return Err("the name before `=` is empty; expected for example batch=1".to_owned());
+    }
+    let value: u64 = value
+        .parse()
+        .map_err(|_| format!("`{value}` is not a whole number; expected for example {name}=1"))?;
+    Ok((name.to_owned(), value))
+}
+
+fn parse_gap(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(gap) if (0.0..1.0).contains(&gap) => Ok(gap),
+        _ => Err("expected a fraction of at least 0 and less than 1, for example 0.05".to_owned()),
+    }
+}
+
+fn parse_seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds <= 1e9 => Ok(seconds),
+        _ => Err("expected a positive number of seconds, for example 10".to_owned()),
+    }
+}

@@ -1,0 +1,131 @@
+//! `paracompile check`.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use paracompile::cost::cost_facts;
+use paracompile::facts::model_facts;
+use paracompile::plan::{Plan, check, read_plan};
+use paracompile::soc::Soc;
+
+use crate::args::CheckArgs;
+use crate::failure::{Failure, Kind};
+use crate::input;
+use crate::terminal;
+
+/// How many violations of one plan are printed; the rest are counted.
+const SHOWN: usize = 50;
+
+/// Runs the command: exit code 1 with every violation.
+pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
+    let plans = plans(&args.path)?;
+    let imported = input::model(&args.model, &args.dims, true)?;
+    let chip = input::soc(&args.soc, &[], true)?;
+    let table = input::costs(&imported.graph, &chip, args.costs.as_deref())?;
+    let model = model_facts(&imported.graph);
+    let costs = cost_facts(&imported.graph, &table);
+    let mut text = String::new();
+    let mut wrong = 0;
+    for (path, plan) in &plans {
+        refuse_strangers(path, plan, &imported.graph.digest, &chip.chosen)?;
+        let violations = check(plan, &model, &costs);
+        if violations.is_empty() {
+            let _ = writeln!(text, "{}: correct", path.display());
+            continue;
+        }
+        wrong += 1;
+        let _ = writeln!(text, "{}: {} violations", path.display(), violations.len());
+        for violation in violations.iter().take(SHOWN) {
+            let _ = writeln!(text, "  {violation}");
+        }
+        if violations.len() > SHOWN {
+            let _ = writeln!(text, "  … and {} more", violations.len() - SHOWN);
+        }
+    }
+    terminal::print(&text).map_err(|error| Failure::from_error(Kind::File, &error))?;
+    if wrong > 0 {
+        return Err(Failure::new(
+            Kind::No,
+            format!("{wrong} of {} plans are wrong", plans.len()),
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A plan of another model or chip is a wrong question, not a wrong plan.
+fn refuse_strangers(path: &Path, plan: &Plan, digest: &str, soc: &Soc) -> Result<(), Failure> {
+    if plan.model.graph_digest != digest {
+        return Err(Failure::new(
+            Kind::Plan,
+            format!(
+                "{}: this plan is for the model `{}` with digest {}, not for the one given, with digest {digest}",
+                path.display(),
+                plan.model.name,
+                plan.model.graph_digest,
+            ),
+        )
+        .with_help("give --model the file, and --dim the bindings, that the plan was made from"));
+    }
+    if plan.soc.name != soc.name {
+        return Err(Failure::new(
+            Kind::Plan,
+            format!(
+                "{}: this plan is for the chip `{}`, not for `{}`",
+                path.display(),
+                plan.soc.name,
+                soc.name
+            ),
+        )
+        .with_help(format!("--soc {}", plan.soc.name)));
+    }
+    Ok(())
+}
+
+/// The plan itself, or all in `plans/` and `baselines/` of an output directory, or all in a directory of plans.
+fn plans(path: &Path) -> Result<Vec<(PathBuf, Plan)>, Failure> {
+    let mut files = Vec::new();
+    if path.is_dir() {
+        let nested = ["plans", "baselines"].map(|name| path.join(name));
+        let folders: Vec<&Path> = if nested[0].is_dir() {
+            nested
+                .iter()
+                .map(PathBuf::as_path)
+                .filter(|folder| folder.is_dir())
+                .collect()
+        } else {
+            vec![path]
+        };
+        for folder in folders {
+            let entries = fs::read_dir(folder).map_err(|error| {
+                Failure::new(Kind::File, format!("{}: {error}", folder.display()))
+            })?;
+            let mut found: Vec<PathBuf> = entries
+                .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+                .filter(|file| {
+                    file.extension()
+                        .is_some_and(|extension| extension == "json")
+                })
+                .collect();
+            found.sort();
+            files.append(&mut found);
+        }
+        if files.is_empty() {
+            return Err(Failure::new(
+                Kind::Usage,
+                format!("{}: there is no plan in this directory", path.display()),
+            )
+            .with_help("give a plan file, or a directory that paracompile wrote"));
+        }
+    } else {
+        files.push(path.to_owned());
+    }
+    files
+        .into_iter()
+        .map(|file| match read_plan(&file) {
+            Ok(plan) => Ok((file, plan)),
+            Err(error) => Err(Failure::from_error(Kind::Plan, &error)),
+        })
+        .collect()
+}

@@ -1,0 +1,87 @@
+//! What several commands read: a model, a profile, costs.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+
+use paracompile::cost::{CostOverrides, CostTable, read_overrides};
+use paracompile::import::{ImportOptions, Imported, import};
+use paracompile::ir::VerifiedGraph;
+use paracompile::soc::Soc;
+
+use crate::args::DimArgs;
+use crate::failure::{Failure, Kind};
+use crate::terminal;
+
+/// Prints a result.
+pub(crate) fn printed(text: &str) -> Result<ExitCode, Failure> {
+    terminal::print(text)
+        .map(|()| ExitCode::SUCCESS)
+        .map_err(|error| Failure::from_error(Kind::File, &error))
+}
+
+/// Reads a model, and says on standard error what was noticed, unless `quiet`.
+pub(crate) fn model(path: &Path, dims: &DimArgs, quiet: bool) -> Result<Imported, Failure> {
+    let mut bound = BTreeMap::new();
+    for (name, value) in &dims.dims {
+        if bound
+            .insert(name.clone(), *value)
+            .is_some_and(|before| before != *value)
+        {
+            return Err(Failure::new(
+                Kind::Usage,
+                format!("--dim {name}: bound to two values"),
+            ));
+        }
+    }
+    let imported = import(path, &ImportOptions { dims: bound })
+        .map_err(|error| Failure::from_error(Kind::Model, &error))?;
+    if !quiet {
+        for warning in &imported.warnings {
+            terminal::note(&format!("warning: {warning}"));
+        }
+    }
+    Ok(imported)
+}
+
+/// A profile, whole and as far as it is used.
+#[derive(Debug)]
+pub(crate) struct Chip {
+    whole: Soc,
+    /// Cut down to the processors that the user chose.
+    pub(crate) chosen: Soc,
+}
+
+/// Finds a profile, cut down to `processors` unless that is empty.
+pub(crate) fn soc(name_or_path: &str, processors: &[String], quiet: bool) -> Result<Chip, Failure> {
+    let failed = |error| Failure::from_error(Kind::Profile, &error);
+    let whole = Soc::find(name_or_path).map_err(failed)?;
+    if whole.synthetic && !quiet {
+        terminal::note(&format!(
+            "note: every number of the profile `{}` is assumed; read its figures as an example",
+            whole.name
+        ));
+    }
+    let chosen = if processors.is_empty() {
+        whole.clone()
+    } else {
+        whole.restricted(processors).map_err(failed)?
+    };
+    Ok(Chip { whole, chosen })
+}
+
+/// Costs of a model on a chip, with measured ones from a file where there is one.
+pub(crate) fn costs(
+    graph: &VerifiedGraph,
+    chip: &Chip,
+    measured: Option<&Path>,
+) -> Result<CostTable, Failure> {
+    let overrides = match measured {
+        Some(path) => read_overrides(path)
+            .map_err(|error| Failure::from_error(Kind::Profile, &error))?
+            .restricted(&chip.whole, &chip.chosen),
+        None => CostOverrides::default(),
+    };
+    CostTable::new(graph, &chip.chosen, &overrides, None)
+        .map_err(|error| Failure::from_error(Kind::Profile, &error))
+}

@@ -1,0 +1,211 @@
+//! The table of the front, for people.
+
+use std::fmt::Write;
+
+use paracompile::front::{Front, FrontPlan};
+
+/// How many plans the table has at most; `front.json` has all.
+const ROWS: usize = 12;
+
+/// What stands around the table.
+#[derive(Debug)]
+pub(crate) struct Summary<'a> {
+    /// The front.
+    pub(crate) front: &'a Front,
+    /// Fused operators.
+    pub(crate) operators: usize,
+    /// Cut points.
+    pub(crate) cuts: usize,
+    /// Work of a frame.
+    pub(crate) gflop: f64,
+    /// Where the files are, relative to the current directory where possible.
+    pub(crate) directory: String,
+}
+
+/// The whole report.
+pub(crate) fn report(summary: &Summary<'_>) -> String {
+    let front = summary.front;
+    let mut text = String::new();
+    let _ = writeln!(
+        text,
+        "{} on {}: {} tasks, {} cut points, {:.2} GFLOP a frame",
+        front.model, front.soc, summary.operators, summary.cuts, summary.gflop
+    );
+    let _ = writeln!(
+        text,
+        "{} plans on the front (of {} candidates)\n",
+        front.plans.len(),
+        front.candidates
+    );
+    let rows = shown(front);
+    let cells: Vec<[String; 9]> = rows.iter().map(|&index| row(front, index)).collect();
+    table(&mut text, &HEADER, &cells);
+    if rows.len() < front.plans.len() {
+        let _ = writeln!(
+            text,
+            "  … and {} more in front.json",
+            front.plans.len() - rows.len()
+        );
+    }
+    if !front.baselines.is_empty() {
+        let _ = writeln!(text, "\nBaselines");
+        let cells: Vec<[String; 9]> = front
+            .baselines
+            .iter()
+            .map(|baseline| {
+                let figures = &baseline.figures;
+                [
+                    String::new(),
+                    baseline.name.clone(),
+                    stages(&figures.stages),
+                    time(figures.latency_s),
+                    time(figures.saturated_latency_s),
+                    rate(figures.throughput_fps),
+                    energy(figures.energy_active_j),
+                    String::new(),
+                    String::new(),
+                ]
+            })
+            .collect();
+        table(&mut text, &HEADER, &cells);
+    }
+    let _ = writeln!(text, "\nRecommended: {}", front.recommended);
+    let _ = writeln!(text, "  {}", front.why);
+    let _ = writeln!(text, "Written to {}", summary.directory);
+    text
+}
+
+const HEADER: [&str; 9] = [
+    "",
+    "strategy",
+    "stages",
+    "latency",
+    "in stream",
+    "frames/s",
+    "energy",
+    "gap",
+    "best at",
+];
+
+/// The plans to show: all, or the labelled ones and others spread evenly over the front.
+fn shown(front: &Front) -> Vec<usize> {
+    let count = front.plans.len();
+    if count <= ROWS {
+        return (0..count).collect();
+    }
+    let mut rows: Vec<usize> = (0..count)
+        .filter(|&index| {
+            !front.plans[index].labels.is_empty() || front.plans[index].file == front.recommended
+        })
+        .collect();
+    rows.truncate(ROWS);
+    // Spread what is left: always the middle of the widest hole.
+    while rows.len() < ROWS {
+        let mut edges: Vec<usize> = rows.clone();
+        edges.push(count);
+        let mut start = 0;
+        let mut widest = (0, 0);
+        for &edge in &edges {
+            if edge - start > widest.1 {
+                widest = (start, edge - start);
+            }
+            start = edge + 1;
+        }
+        if widest.1 == 0 {
+            break;
+        }
+        let middle = widest.0 + (widest.1 - 1) / 2;
+        let position = rows.partition_point(|&row| row < middle);
+        rows.insert(position, middle);
+    }
+    rows
+}
+
+fn row(front: &Front, index: usize) -> [String; 9] {
+    let FrontPlan {
+        file,
+        strategy,
+        labels,
+        figures,
+    } = &front.plans[index];
+    let mark = if *file == front.recommended {
+        "→"
+    } else {
+        ""
+    };
+    let labels: Vec<&str> = labels.iter().map(|label| label.name()).collect();
+    [
+        format!("{mark}{:>3}", index + 1),
+        strategy.name().to_owned(),
+        stages(&figures.stages),
+        time(figures.latency_s),
+        time(figures.saturated_latency_s),
+        rate(figures.throughput_fps),
+        energy(figures.energy_active_j),
+        gap(figures.gap),
+        labels.join(", "),
+    ]
+}
+
+fn stages(stages: &[paracompile::front::FrontStage]) -> String {
+    let names: Vec<String> = stages
+        .iter()
+        .map(|stage| stage.processors.join("+"))
+        .collect();
+    names.join(" | ")
+}
+
+fn time(seconds: f64) -> String {
+    format!("{:.1} ms", seconds * 1e3)
+}
+
+fn rate(frames_a_second: f64) -> String {
+    format!("{frames_a_second:.2}")
+}
+
+fn energy(joules: f64) -> String {
+    format!("{:.0} mJ", joules * 1e3)
+}
+
+fn gap(gap: f64) -> String {
+    if gap == 0.0 {
+        "optimal".to_owned()
+    } else {
+        format!("{:.1}%", gap * 100.0)
+    }
+}
+
+/// Columns as wide as their widest cell; figures to the right, words to the left; no trailing space.
+fn table(text: &mut String, header: &[&str; 9], rows: &[[String; 9]]) {
+    const RIGHT: [bool; 9] = [true, false, false, true, true, true, true, true, false];
+    let width = |column: usize| {
+        rows.iter()
+            .map(|row| row[column].chars().count())
+            .chain([header[column].chars().count()])
+            .max()
+            .unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..9).map(width).collect();
+    let mut line = |cells: &[&str]| {
+        let mut out = String::new();
+        for (column, cell) in cells.iter().enumerate() {
+            let blank = " ".repeat(widths[column] - cell.chars().count());
+            if column > 0 {
+                out.push_str("  ");
+            }
+            if RIGHT[column] {
+                out.push_str(&blank);
+                out.push_str(cell);
+            } else {
+                out.push_str(cell);
+                out.push_str(&blank);
+            }
+        }
+        let _ = writeln!(text, "{}", out.trim_end());
+    };
+    line(&header[..]);
+    for row in rows {
+        let cells: Vec<&str> = row.iter().map(String::as_str).collect();
+        line(&cells);
+    }
+}

@@ -1,0 +1,394 @@
+//! The exact pipeline search: a forward sweep over cut points with Pareto labels (after the dynamic programmes for pipelines on processor sets; rule M9 of `docs/model.md`).
+//!
+//! State: (cut point, processors used so far, where each live tensor is).
+//! For a fixed final set `A` a label is extended by a stage on processors that are still free; the search runs once for each `A`, because slowdowns depend on it (rule M4), and the caller merges the fronts.
+//! Where tensors are belongs to the state, since the cheapest stage may leave its tensor on the wrong side of a slow link.
+//! The search is exact over the cut points and the stage offers that it is given.
+//! It knows no graph: offers carry numbers, and entries are numbered by the caller.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use paracompile_frontend::soc::ProcessorSet;
+use paracompile_plan::{Bytes, Nanojoules, Nanoseconds};
+
+use super::label_set::{Cost, LabelSet};
+
+/// One way to run the segments from a cut point on as a stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// Cut point where the stage ends.
+    pub end: usize,
+    /// Where it leaves the live tensors, as a number of the caller's.
+    pub exit: usize,
+    /// `T_s(S)`.
+    pub time_alone: Nanoseconds,
+    /// `T_s(A)`.
+    pub time: Nanoseconds,
+    /// `E_dyn` of the stage under `A`.
+    pub energy: Nanojoules,
+    /// What the stage adds to each limited memory under `A`.
+    pub memory: Vec<Bytes>,
+}
+
+/// What the search runs over.
+pub struct Space<'a> {
+    /// Number of cut points, the start and the end included.
+    pub cuts: usize,
+    /// The final set `A`: every processor of it is used.
+    pub used: ProcessorSet,
+    /// The largest number of stages.
+    pub max_stages: usize,
+    /// Size of each limited memory that can bind.
+    pub memory_limits: Vec<Bytes>,
+    /// Stages that start at a cut point with an entry state on a processor set.
+    #[expect(
+        clippy::type_complexity,
+        reason = "a function of three arguments is what it is"
+    )]
+    pub offers: &'a dyn Fn(usize, usize, ProcessorSet) -> Arc<Vec<Offer>>,
+}
+
+impl std::fmt::Debug for Space<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Space")
+            .field("cuts", &self.cuts)
+            .field("used", &self.used)
+            .field("max_stages", &self.max_stages)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A complete pipeline that no other covers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// What it costs.
+    pub cost: Cost,
+    /// Its stages in order.
+    pub stages: Vec<Chosen>,
+}
+
+/// One stage of a pipeline: which offer was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// Cut point where it starts.
+    pub start: usize,
+    /// Where it finds the live tensors, as a number of the caller's.
+    pub entry: usize,
+    /// Its processors.
+    pub processors: ProcessorSet,
+    /// Index of the offer among those of (start, entry, processors).
+    pub offer: usize,
+}
+
+/// What distinguishes partial pipelines that end at the same cut point.
+///
+/// The number of stages counts only where a limit on it can bind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct State {
+    used: ProcessorSet,
+    entry: usize,
+    stages: usize,
+}
+
+/// A label in the list of all labels.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    chosen: Chosen,
+    previous: Option<usize>,
+}
+
+/// All complete pipelines on exactly `space.used` that no other covers, by latency.
+///
+/// `interrupted` is polled at every cut point; a search that stops early returns nothing, because no pipeline is complete before the last cut.
+pub fn search(space: &Space<'_>, interrupted: &dyn Fn() -> bool) -> Vec<Found> {
+    let limit = space.max_stages.min(space.used.len());
+    let count_stages = limit < space.used.len();
+    let mut steps: Vec<Step> = Vec::new();
+    let mut at: Vec<BTreeMap<State, LabelSet<Option<usize>>>> =
+        (0..space.cuts).map(|_| BTreeMap::new()).collect();
+    let mut origin = LabelSet::default();
+    origin.insert(
+        Cost {
+            latency: Nanoseconds::ZERO,
+            bottleneck: Nanoseconds::ZERO,
+            energy: Nanojoules::ZERO,
+            memory: vec![Bytes::ZERO; space.memory_limits.len()],
+        },
+        None,
+    );
+    at[0].insert(
+        State {
+            used: ProcessorSet::EMPTY,
+            entry: 0,
+            stages: 0,
+        },
+        origin,
+    );
+    let last = space.cuts - 1;
+    for cut in 0..last {
+        if interrupted() {
+            return Vec::new();
+        }
+        let states = std::mem::take(&mut at[cut]);
+        for (state, labels) in states {
+            // Labels get their place in the list of steps only now, when they can no longer be dropped.
+            let labels: Vec<(Cost, Option<usize>)> = labels
+                .iter()
+                .map(|label| (label.cost.clone(), label.origin))
+                .collect();
+            if state.stages >= limit && count_stages {
+                continue;
+            }
+            let free = space.used.without(state.used);
+            for processors in free.subsets() {
+                let remaining = free.without(processors);
+                let offers = (space.offers)(cut, state.entry, processors);
+                for (index, offer) in offers.iter().enumerate() {
+                    // The last stage uses what is left, and a stage that is not the last leaves something.
+                    if (offer.end == last) != remaining.is_empty() {
+                        continue;
+                    }
+                    let next = State {
+                        used: state.used.union(processors),
+                        entry: offer.exit,
+                        stages: if count_stages { state.stages + 1 } else { 0 },
+                    };
+                    if count_stages && offer.end != last && next.stages >= limit {
+                        continue;
+                    }
+                    let target = at[offer.end].entry(next).or_default();
+                    for (cost, previous) in &labels {
+                        let cost = extend(cost, offer);
+                        if exceeds(&cost, &space.memory_limits) || !target.admits(&cost) {
+                            continue;
+                        }
+                        steps.push(Step {
+                            chosen: Chosen {
+                                start: cut,
+                                entry: state.entry,
+                                processors,
+                                offer: index,
+                            },
+                            previous: *previous,
+                        });
+                        target.insert(cost, Some(steps.len() - 1));
+                    }
+                }
+            }
+        }
+    }
+    complete(&at[last], &steps)
+}
+
+/// The front over all final states, with the stages followed back.
+fn complete(states: &BTreeMap<State, LabelSet<Option<usize>>>, steps: &[Step]) -> Vec<Found> {
+    let mut front = LabelSet::default();
+    for labels in states.values() {
+        for label in labels.iter() {
+            // A complete pipeline fits its memories; how well is no objective.
+            let mut cost = label.cost.clone();
+            cost.memory.clear();
+            front.insert(cost, label.origin);
+        }
+    }
+    front
+        .iter()
+        .map(|label| {
+            let mut stages = Vec::new();
+            let mut at = label.origin;
+            while let Some(step) = at {
+                stages.push(steps[step].chosen);
+                at = steps[step].previous;
+            }
+            stages.reverse();
+            Found {
+                cost: label.cost.clone(),
+                stages,
+            }
+        })
+        .filter(|found| !found.stages.is_empty())
+        .collect()
+}
+
+fn extend(cost: &Cost, offer: &Offer) -> Cost {
+    Cost {
+        latency: cost.latency + offer.time_alone,
+        bottleneck: cost.bottleneck.max(offer.time),
+        energy: cost.energy + offer.energy,
+        memory: cost
+            .memory
+            .iter()
+            .zip(&offer.memory)
+            .map(|(&so_far, &more)| so_far + more)
+            .collect(),
+    }
+}
+
+fn exceeds(cost: &Cost, limits: &[Bytes]) -> bool {
+    cost.memory
+        .iter()
+        .zip(limits)
+        .any(|(used, limit)| used > limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Numbers for every (start, end, entry, exit, processors), from a small mixing function, so that a table needs no storage.
+    fn offer_of(seed: u64, start: usize, end: usize, entry: usize, exit: usize, set: u16) -> Offer {
+        let mix = |salt: u64| {
+            let mut x = seed
+                ^ (start as u64) << 8
+                ^ (end as u64) << 16
+                ^ (entry as u64) << 24
+                ^ (exit as u64) << 32
+                ^ u64::from(set) << 40
+                ^ salt << 56;
+            for _ in 0..3 {
+                x ^= x >> 31;
+                x = x.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            }
+            x >> 40
+        };
+        let alone = 1 + mix(1) % 9 * (end - start) as u64;
+        Offer {
+            end,
+            exit,
+            time_alone: Nanoseconds::new(alone),
+            time: Nanoseconds::new(alone + mix(2) % 3),
+            energy: Nanojoules::new(mix(3) % 7),
+            memory: vec![Bytes::new(mix(4) % 5)],
+        }
+    }
+
+    fn offers(seed: u64, cuts: usize, start: usize, entry: usize, set: ProcessorSet) -> Vec<Offer> {
+        let mut all = Vec::new();
+        for end in start + 1..cuts {
+            let exits = if end == cuts - 1 { 1 } else { 2 };
+            for exit in 0..exits {
+                all.push(offer_of(seed, start, end, entry, exit, set.bits()));
+            }
+        }
+        all
+    }
+
+    /// Every pipeline, without any pruning, by a stack of partial ones.
+    fn brute_force(
+        seed: u64,
+        cuts: usize,
+        used: ProcessorSet,
+        max_stages: usize,
+        limit: u64,
+    ) -> Vec<(u64, u64, u64)> {
+        let mut complete = Vec::new();
+        let mut open = vec![(0, 0, ProcessorSet::EMPTY, 0, (0u64, 0u64, 0u64, 0u64))];
+        while let Some((cut, entry, taken, stages, cost)) = open.pop() {
+            if cut == cuts - 1 {
+                if taken == used && cost.3 <= limit {
+                    complete.push((cost.0, cost.1, cost.2));
+                }
+                continue;
+            }
+            if stages == max_stages {
+                continue;
+            }
+            for set in used.without(taken).subsets() {
+                for offer in offers(seed, cuts, cut, entry, set) {
+                    open.push((
+                        offer.end,
+                        offer.exit,
+                        taken.union(set),
+                        stages + 1,
+                        (
+                            cost.0 + offer.time_alone.count(),
+                            cost.1.max(offer.time.count()),
+                            cost.2 + offer.energy.count(),
+                            cost.3 + offer.memory[0].count(),
+                        ),
+                    ));
+                }
+            }
+        }
+        let mut front: Vec<(u64, u64, u64)> = complete
+            .iter()
+            .filter(|a| {
+                !complete
+                    .iter()
+                    .any(|b| b != *a && b.0 <= a.0 && b.1 <= a.1 && b.2 <= a.2)
+            })
+            .copied()
+            .collect();
+        front.sort_unstable();
+        front.dedup();
+        front
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(162))]
+        #[test]
+        fn agrees_with_brute_force_over_cuts_sets_and_exits(
+            seed in any::<u64>(),
+            cuts in 2usize..6,
+            processors in 1usize..4,
+            max_stages in 1usize..4,
+            limit in 3u64..20,
+        ) {
+            let used = ProcessorSet::first(processors);
+            let table = |start, entry, set| Arc::new(offers(seed, cuts, start, entry, set));
+            let space = Space {
+                cuts,
+                used,
+                max_stages,
+                memory_limits: vec![Bytes::new(limit)],
+                offers: &table,
+            };
+            let mut found: Vec<(u64, u64, u64)> = search(&space, &|| false)
+                .iter()
+                .map(|found| (
+                    found.cost.latency.count(),
+                    found.cost.bottleneck.count(),
+                    found.cost.energy.count(),
+                ))
+                .collect();
+            found.sort_unstable();
+            found.dedup();
+            prop_assert_eq!(found, brute_force(seed, cuts, used, max_stages, limit));
+        }
+    }
+
+    #[test]
+    fn followed_back_stages_cost_what_the_label_says() {
+        let used = ProcessorSet::first(3);
+        let table = |start, entry, set| Arc::new(offers(7, 6, start, entry, set));
+        let space = Space {
+            cuts: 6,
+            used,
+            max_stages: 3,
+            memory_limits: Vec::new(),
+            offers: &table,
+        };
+        let found = search(&space, &|| false);
+        assert!(!found.is_empty());
+        for pipeline in found {
+            let latency: Nanoseconds = pipeline
+                .stages
+                .iter()
+                .map(|stage| {
+                    table(stage.start, stage.entry, stage.processors)[stage.offer].time_alone
+                })
+                .sum();
+            assert_eq!(latency, pipeline.cost.latency);
+            let sets = pipeline
+                .stages
+                .iter()
+                .fold(ProcessorSet::EMPTY, |set, stage| {
+                    set.union(stage.processors)
+                });
+            assert_eq!(sets, used);
+        }
+    }
+}

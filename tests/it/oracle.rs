@@ -1,0 +1,217 @@
+//! Search, estimator, emitter and checker against enumeration, on random networks and chips.
+//!
+//! The oracle gets the fused groups, their order and the cut points, since rule M9 is about these; it shares nothing else.
+
+use paracompile::emit::{self, Claim, Emission};
+use paracompile::estimate::{Estimate, evaluate};
+use paracompile::mapping::decompose::{MapperOptions, StageGraph, StageMapper};
+use paracompile::mapping::{Budget, Effort};
+use paracompile::partition::{CutRule, Segments, fuse, segment_by};
+use paracompile::pipeline::{PipelineMapping, StageMapping, StageProof, pipelines};
+use paracompile_frontend::arena::Id;
+use paracompile_frontend::cost::CostTable;
+use paracompile_frontend::soc::ProcessorSet;
+use paracompile_plan::plan::StoppedBy;
+use paracompile_plan::{Nanoseconds, Plan, check};
+use paracompile_testkit::brute_force::Instance;
+use paracompile_testkit::brute_force::pipelines::{self as enumerated, Point, Scope};
+use paracompile_testkit::case::{Built, Case, Cuts, Figures};
+use paracompile_testkit::random::{Classes, Sizes, cases};
+use proptest::prelude::*;
+
+const SIZES: Sizes = Sizes {
+    operators: 5,
+    processors: 3,
+};
+
+/// A case, cut, as the compiler and as the oracle see it.
+struct Both {
+    built: Built,
+    segments: Segments,
+    instance: Instance,
+    scope: Scope,
+}
+
+impl Both {
+    fn new(case: &Case, rule: CutRule) -> Self {
+        let built = case.build().expect("random cases run everywhere");
+        let segments = segment_by(fuse(&built.graph), rule);
+        let groups: Vec<Vec<usize>> = segments
+            .graph
+            .ops
+            .iter()
+            .map(|(_, op)| op.members.iter().map(|member| member.index()).collect())
+            .collect();
+        let instance =
+            Instance::grouped(&case.graph, &case.soc, &groups).expect("the case has built");
+        let mut scope = Scope::new(&instance, &case.limits);
+        scope.cuts = Cuts::Positions(segments.cuts.iter().map(|cut| cut.position).collect());
+        Self {
+            built,
+            segments,
+            instance,
+            scope,
+        }
+    }
+
+    fn front(&self) -> Vec<Point> {
+        enumerated::front(&self.instance, &self.scope)
+    }
+
+    fn estimate(&self, mapping: &PipelineMapping) -> Estimate {
+        evaluate(
+            &self.segments.graph,
+            &self.built.graph,
+            &self.built.costs,
+            mapping,
+        )
+    }
+
+    fn plan(&self, mapping: &PipelineMapping, estimate: &Estimate) -> Plan {
+        emit::plan(&Emission {
+            graph: &self.built.graph,
+            fused: &self.segments.graph,
+            table: &self.built.costs,
+            mapping,
+            estimate,
+            labels: &[],
+            claim: &Claim {
+                method: "enumeration".to_owned(),
+                scope: "all mappings".to_owned(),
+                stopped_by: StoppedBy::Complete,
+            },
+        })
+    }
+}
+
+/// A plan of the oracle in the compiler's words.
+fn mapping(point: &Point) -> PipelineMapping {
+    let mut done = 0;
+    let stages = point
+        .stages
+        .iter()
+        .map(|stage| {
+            let start = done;
+            done += stage.choice.sequence.len();
+            StageMapping {
+                ops: start..done,
+                processors: ProcessorSet::from_bits(stage.set),
+                placement: stage
+                    .choice
+                    .placement
+                    .values()
+                    .map(|&processor| Id::from_index(processor))
+                    .collect(),
+                sequence: stage
+                    .choice
+                    .sequence
+                    .iter()
+                    .map(|&operator| Id::from_index(operator))
+                    .collect(),
+                proof: StageProof {
+                    bound: Nanoseconds::new(stage.time_alone),
+                    method: "enumeration".to_owned(),
+                    scope: "all mappings".to_owned(),
+                    stopped_by: StoppedBy::Complete,
+                },
+            }
+        })
+        .collect();
+    PipelineMapping { stages }
+}
+
+/// What the search finds: (latency, interval, active energy) of what no other candidate dominates.
+fn searched(segments: &Segments, table: &CostTable, max_stages: usize) -> Vec<[u64; 3]> {
+    let allowed = ProcessorSet::first(table.soc.processors.len());
+    let options = MapperOptions {
+        effort: Effort::Normal,
+        budget: Budget::UNLIMITED,
+    };
+    let mapper = StageMapper::new(StageGraph::new(segments, table, allowed), options);
+    mapper.prepare();
+    let cuts = segments.cuts.len();
+    let mut values: Vec<[u64; 3]> = pipelines(&mapper, cuts, allowed, max_stages, options.budget)
+        .iter()
+        .map(|candidate| {
+            let cost = &candidate.cost;
+            let power = candidate
+                .mapping
+                .used()
+                .iter()
+                .map(|processor| table.static_power(processor))
+                .sum::<paracompile_plan::Milliwatts>();
+            let energy = cost.energy + power.over(cost.bottleneck);
+            [
+                cost.latency.count(),
+                cost.bottleneck.count(),
+                energy.count(),
+            ]
+        })
+        .collect();
+    values.sort_unstable();
+    values.dedup();
+    let all = values.clone();
+    values.retain(|value| {
+        !all.iter()
+            .any(|other| other != value && other.iter().zip(value).all(|(a, b)| a <= b))
+    });
+    values
+}
+
+/// Gates alone, as in all small networks, or inner cuts wherever two operators lie between gates.
+fn rules() -> impl Strategy<Value = CutRule> {
+    let everywhere = CutRule {
+        block: 2,
+        apart: 1,
+        ..CutRule::default()
+    };
+    prop_oneof![Just(CutRule::default()), Just(everywhere)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn estimates_and_plans_say_what_enumeration_says(case in cases(SIZES, Classes::Mixed), rule in rules()) {
+        let both = Both::new(&case, rule);
+        let (model, costs) = (case.model_facts().unwrap(), case.cost_facts().unwrap());
+        for point in both.front() {
+            let mapping = mapping(&point);
+            let estimate = both.estimate(&mapping);
+            let plan = both.plan(&mapping, &estimate);
+            let violations = check(&plan, &model, &costs);
+            prop_assert!(violations.is_empty(), "{}\n{violations:?}", case.to_json());
+            let found = Figures::of_plan(&plan, &case.graph);
+            let time_alone: Vec<_> = point.stages.iter().map(|stage| stage.time_alone).collect();
+            let times: Vec<_> = point.stages.iter().map(|stage| stage.timed.time).collect();
+            let mut copies: Vec<_> = point.crossings.iter().map(|crossing| crossing.copies).collect();
+            copies.sort_unstable();
+            let moves = point.stages.iter().map(|stage| stage.timed.transfers.len()).sum();
+            prop_assert_eq!(found.time_alone_ns, Some(time_alone), "{}", case.to_json());
+            prop_assert_eq!(found.time_ns, Some(times), "{}", case.to_json());
+            prop_assert_eq!(found.latency_ns, Some(point.latency));
+            prop_assert_eq!(found.interval_ns, Some(point.interval));
+            prop_assert_eq!(found.interval_bound_ns, Some(point.interval_bound));
+            prop_assert_eq!(found.saturated_latency_ns, Some(point.saturated_latency), "{}", case.to_json());
+            prop_assert_eq!(found.paced_latency_ns, Some(point.paced_latency));
+            prop_assert_eq!(found.crossing_copies, Some(copies), "{}", case.to_json());
+            prop_assert_eq!(found.transfers, Some(moves), "{}", case.to_json());
+            let energy = found.energy.unwrap();
+            prop_assert_eq!(energy.dynamic_nj, point.energy_dynamic);
+            prop_assert_eq!(energy.active_nj, point.energy_active);
+            prop_assert_eq!(energy.board_nj, point.energy_board);
+            for (memory, peak) in case.soc.memories.iter().zip(&point.peaks) {
+                let found = found.peak_bytes.get(&memory.name).copied().unwrap_or(0);
+                prop_assert_eq!(found, *peak, "{}: {}", &memory.name, case.to_json());
+            }
+        }
+    }
+
+    #[test]
+    fn the_search_finds_the_enumerated_front(case in cases(SIZES, Classes::Mixed), rule in rules()) {
+        let both = Both::new(&case, rule);
+        let expected: Vec<_> = both.front().iter().map(Point::objectives).collect();
+        let found = searched(&both.segments, &both.built.costs, both.scope.max_stages);
+        prop_assert_eq!(found, expected, "{}", case.to_json());
+    }
+}
