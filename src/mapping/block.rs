@@ -1,15 +1,19 @@
 //! One block: the ladder from exact methods to good schedules with a bound.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::num::NonZeroU32;
 
 use paracompile_plan::Nanoseconds;
 use paracompile_plan::plan::StoppedBy;
 
 use super::bounds::lower_bound;
-use super::frontier::{self, Coverage, Reached};
+use super::coarse::{self, CoarseBranch, contract};
+use super::fine;
+use super::frontier::{self, Coverage, Frontier, Reached};
 use super::local_search::improve;
 use super::{Budget, Effort, Objective, Problem, Proof, Solution, heft, schedule, single};
+use crate::milp::{Limits, Remaining, Watch};
 
 /// What the unit of mapping is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -115,54 +119,99 @@ pub struct BlockExit {
     pub stopped_by: StoppedBy,
 }
 
-/// Maps one block for each way in which the tensors in `leaving` can be held at the end, or for each that was found where the search is not complete.
-///
-/// Ordered by holders, then by used processors; empty if there is no mapping.
-pub fn solve_block(
-    problem: &Problem,
-    leaving: &[usize],
-    coverage: Coverage,
-    effort: Effort,
-    budget: Budget<'_>,
-) -> Vec<BlockExit> {
-    let searched = frontier::solve(problem, leaving, coverage, effort.states(), budget);
-    let mut found = Found::default();
-    if let Some(frontier) = searched {
-        let complete = match frontier.reached {
-            Reached::Schedules => None,
-            Reached::Makespan => Some(stop_reason(budget)),
-            Reached::Objective => Some(StoppedBy::Complete),
-        };
-        let proven = complete.is_some();
-        for exit in frontier.exits {
-            found.offer(
-                Key {
-                    holders: exit.holders,
-                    used: exit.used,
-                },
-                Candidate {
-                    objective: exit.objective,
-                    solution: exit.solution,
-                    method: Method::Frontier,
-                    proof: proven.then_some(Proof::Optimal),
-                },
-            );
-        }
-        if let Some(stopped_by) = complete {
-            return found.into_exits(Proof::Optimal, stopped_by);
-        }
-    }
-    for variant in variants(problem, leaving, coverage) {
-        found.offer_all(problem, leaving, &variant, effort, budget);
-    }
-    let bound = lower_bound(problem);
-    let stopped_by = stop_reason(budget);
-    let proof = match stopped_by {
-        StoppedBy::Time | StoppedBy::Interrupt => Proof::Interrupted { bound },
-        StoppedBy::Complete | StoppedBy::Gap | StoppedBy::Work => Proof::WithinGap { bound },
-    };
-    found.into_exits(proof, stopped_by)
+/// One block, and how hard to try.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockRequest<'a> {
+    /// The block.
+    pub problem: &'a Problem,
+    /// Tensors whose holders at the end matter.
+    pub leaving: &'a [usize],
+    /// For which sets of used processors an answer is wanted.
+    pub coverage: Coverage,
+    /// Branches of the fan-in blocks in it.
+    pub branches: &'a [CoarseBranch],
+    /// What the unit of mapping is.
+    pub granularity: Granularity,
+    /// Counted work.
+    pub effort: Effort,
+    /// When to stop.
+    pub budget: Budget<'a>,
 }
+
+/// Maps one block for each way in which the leaving tensors can be held at the end, or for each that was found where the search is not complete.
+///
+/// Ordered by holders, then by used processors; empty if there is no mapping, or none of the granularity.
+pub fn solve_block(request: &BlockRequest<'_>) -> Vec<BlockExit> {
+    match request.granularity {
+        Granularity::Coarse => solve_coarse(request),
+        Granularity::Fine | Granularity::Auto => solve_fine(request),
+    }
+}
+
+/// Branches as tasks, exactly, and nested branches on what is left free.
+///
+/// The proof is about fine mappings, because that is what the plan claims; how good it is among coarse ones shows in its method alone.
+fn solve_coarse(request: &BlockRequest<'_>) -> Vec<BlockExit> {
+    let mut found = Found::default();
+    found.offer_coarse(request);
+    let bounds = bounds(request, &variants(request.problem, request.leaving));
+    found.into_exits(&bounds, stop_reason(request.budget))
+}
+
+fn solve_fine(request: &BlockRequest<'_>) -> Vec<BlockExit> {
+    let BlockRequest {
+        problem,
+        leaving,
+        coverage,
+        effort,
+        budget,
+        ..
+    } = *request;
+    let mut found = Found::default();
+    let mut reached = Reached::Schedules;
+    if let Some(frontier) = frontier::solve(problem, leaving, coverage, effort.states(), budget) {
+        reached = frontier.reached;
+        found.offer_exits(frontier, Method::Frontier);
+    }
+    match reached {
+        Reached::Objective => return found.into_exits(&Bounds::Reached, StoppedBy::Complete),
+        Reached::Makespan => return found.into_exits(&Bounds::Reached, stop_reason(budget)),
+        Reached::Schedules => {}
+    }
+    let variants = variants(problem, leaving);
+    for variant in &variants {
+        found.offer_schedules(request, &variant.problem);
+        if coverage == Coverage::Every {
+            found.offer_schedules(request, &using_all(&variant.problem));
+        }
+    }
+    found.offer_coarse(request);
+    let mut bounds = bounds(request, &variants);
+    if let (Some(limits), Bounds::ByPlace(by_place)) = (nodes(request), &mut bounds) {
+        for variant in &variants {
+            let bound = found.offer_program(request, variant, limits);
+            if let (Some(bound), Some(known)) = (bound, by_place.get_mut(&variant.place)) {
+                *known = bound.max(*known);
+            }
+        }
+    }
+    found.into_exits(&bounds, stop_reason(budget))
+}
+
+/// Branch-and-bound nodes for the integer program of a block that the frontier search did not finish; `None` where it is not worth its time.
+fn nodes(request: &BlockRequest<'_>) -> Option<NonZeroU32> {
+    let nodes = match (request.granularity, request.effort) {
+        (Granularity::Coarse, _) | (Granularity::Auto, Effort::Quick | Effort::Normal) => 0,
+        (Granularity::Fine, Effort::Quick) => 1,
+        (Granularity::Fine, Effort::Normal) => 50,
+        (Granularity::Fine | Granularity::Auto, Effort::Thorough) => 500,
+    };
+    let is_small = request.problem.operators.len() <= LARGEST_PROGRAM;
+    NonZeroU32::new(if is_small { nodes } else { 0 })
+}
+
+/// More operators make an integer program that does not end.
+const LARGEST_PROGRAM: usize = 60;
 
 /// Why a search that is not complete stopped.
 fn stop_reason(budget: Budget<'_>) -> StoppedBy {
@@ -200,8 +249,14 @@ pub fn holders(problem: &Problem, solution: &Solution, leaving: &[usize]) -> Vec
         .collect()
 }
 
-/// The problem with more demands, each of which some answer must meet: an exit at each place, and all processors in use.
-fn variants(problem: &Problem, leaving: &[usize], coverage: Coverage) -> Vec<Problem> {
+/// The problem with the exit at one place.
+struct Variant {
+    /// The place; `None` where no single operator writes all that leaves.
+    place: Option<usize>,
+    problem: Problem,
+}
+
+fn variants(problem: &Problem, leaving: &[usize]) -> Vec<Variant> {
     let exit = leaving
         .first()
         .and_then(|&tensor| problem.tensors[tensor].producer)
@@ -210,36 +265,58 @@ fn variants(problem: &Problem, leaving: &[usize], coverage: Coverage) -> Vec<Pro
                 .iter()
                 .all(|&tensor| problem.tensors[tensor].producer == Some(exit))
         });
-    let mut placed = Vec::new();
-    match exit {
-        Some(exit) => {
-            let mut places = problem.homes.clone();
-            places.sort_unstable();
-            places.dedup();
-            for place in places {
-                let mut variant = problem.clone();
-                let homes = &problem.homes;
-                for (time, &home) in variant.operators[exit].times.iter_mut().zip(homes) {
-                    if home != place {
-                        *time = None;
-                    }
+    let Some(exit) = exit else {
+        return vec![Variant {
+            place: None,
+            problem: problem.clone(),
+        }];
+    };
+    let places: BTreeSet<usize> = problem.homes.iter().copied().collect();
+    places
+        .into_iter()
+        .map(|place| {
+            let mut variant = problem.clone();
+            let times = &mut variant.operators[exit].times;
+            for (time, &home) in times.iter_mut().zip(&problem.homes) {
+                if home != place {
+                    *time = None;
                 }
-                placed.push(variant);
             }
-        }
-        None => placed.push(problem.clone()),
-    }
-    if coverage == Coverage::Every {
-        let all = problem.eligible();
-        for index in 0..placed.len() {
-            let mut variant = placed[index].clone();
-            if variant.must_use != all {
-                variant.must_use = all;
-                placed.push(variant);
+            Variant {
+                place: Some(place),
+                problem: variant,
             }
-        }
+        })
+        .collect()
+}
+
+fn using_all(problem: &Problem) -> Problem {
+    Problem {
+        must_use: problem.eligible(),
+        ..problem.clone()
     }
-    placed
+}
+
+/// What is known to be below every mapping.
+enum Bounds {
+    /// The makespan of each answer itself.
+    Reached,
+    /// For each place of the exit.
+    ByPlace(BTreeMap<Option<usize>, Nanoseconds>),
+}
+
+/// Bounds for any set of used processors: an answer also stands for the smaller sets for which none was found.
+fn bounds(request: &BlockRequest<'_>, variants: &[Variant]) -> Bounds {
+    let must_use = request.problem.must_use;
+    Bounds::ByPlace(
+        variants
+            .iter()
+            .map(|variant| {
+                debug_assert_eq!(variant.problem.must_use, must_use);
+                (variant.place, lower_bound(&variant.problem))
+            })
+            .collect(),
+    )
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -252,7 +329,6 @@ struct Candidate {
     objective: Objective,
     solution: Solution,
     method: Method,
-    proof: Option<Proof>,
 }
 
 /// The best candidate of each kind.
@@ -262,25 +338,43 @@ struct Found {
 }
 
 impl Found {
-    fn offer(&mut self, key: Key, candidate: Candidate) {
+    fn offer(&mut self, problem: &Problem, leaving: &[usize], solution: Solution, method: Method) {
+        let key = Key {
+            holders: holders(problem, &solution, leaving),
+            used: solution.processors.iter().fold(0, |set, p| set | 1 << p),
+        };
+        let candidate = Candidate {
+            objective: schedule(problem, &solution).objective,
+            solution,
+            method,
+        };
         let is_better = self.best.get(&key).is_none_or(|old| {
             (candidate.objective, &candidate.solution.processors)
                 < (old.objective, &old.solution.processors)
         });
-        if is_better {
+        if is_better && problem.must_use & !key.used == 0 {
             self.best.insert(key, candidate);
         }
     }
 
+    fn offer_exits(&mut self, frontier: Frontier, method: Method) {
+        for exit in frontier.exits {
+            self.best.insert(
+                Key {
+                    holders: exit.holders,
+                    used: exit.used,
+                },
+                Candidate {
+                    objective: exit.objective,
+                    solution: exit.solution,
+                    method,
+                },
+            );
+        }
+    }
+
     /// Offers what list scheduling, single processors and local search find.
-    fn offer_all(
-        &mut self,
-        problem: &Problem,
-        leaving: &[usize],
-        variant: &Problem,
-        effort: Effort,
-        budget: Budget<'_>,
-    ) {
+    fn offer_schedules(&mut self, request: &BlockRequest<'_>, variant: &Problem) {
         let mut starts: Vec<(Method, Solution)> = heft(variant)
             .map(|solution| (Method::ListSchedule, solution))
             .into_iter()
@@ -290,31 +384,94 @@ impl Found {
         }));
         let best = starts
             .iter()
-            .min_by_key(|(_, solution)| schedule(variant, solution).objective)
-            .map(|(_, solution)| solution.clone());
+            .map(|(_, solution)| solution)
+            .min_by_key(|solution| schedule(variant, solution).objective);
         if let Some(best) = best {
-            let improved = improve(variant, &best, effort, budget);
+            let improved = improve(variant, best, request.effort, request.budget);
             starts.push((Method::LocalSearch, improved));
         }
         for (method, solution) in starts {
-            let key = Key {
-                holders: holders(problem, &solution, leaving),
-                used: solution.processors.iter().fold(0, |set, p| set | 1 << p),
-            };
-            self.offer(
-                key,
-                Candidate {
-                    objective: schedule(problem, &solution).objective,
-                    solution,
-                    method,
-                    proof: None,
-                },
-            );
+            self.offer(request.problem, request.leaving, solution, method);
         }
     }
 
+    /// Offers the best mappings with every branch on one processor, and those with nested branches beside them.
+    fn offer_coarse(&mut self, request: &BlockRequest<'_>) {
+        let BlockRequest {
+            problem,
+            leaving,
+            coverage,
+            branches,
+            effort,
+            budget,
+            ..
+        } = *request;
+        let groups: Vec<Vec<usize>> = branches.iter().map(|branch| branch.ops.clone()).collect();
+        let Ok(tasks) = contract(problem, &groups) else {
+            // A branch that no processor runs alone: there is no coarse mapping.
+            return;
+        };
+        if let Some(coarse) =
+            frontier::solve(&tasks.problem, leaving, coverage, effort.states(), budget)
+        {
+            for exit in coarse.exits {
+                self.offer(
+                    problem,
+                    leaving,
+                    tasks.expand(&exit.solution),
+                    Method::Coarse,
+                );
+            }
+        } else if let Some(start) = heft(&tasks.problem) {
+            let improved = improve(&tasks.problem, &start, effort, budget);
+            self.offer(problem, leaving, tasks.expand(&improved), Method::Coarse);
+        }
+        if branches.iter().any(|branch| !branch.nested.is_empty()) {
+            let watch = || remaining(budget);
+            let limits = Limits {
+                nodes: NODES_OF_COARSE,
+                watch: Watch::Asked(&watch),
+            };
+            if let Ok(outcome) = coarse::solve(problem, branches, &limits) {
+                self.offer(problem, leaving, outcome.solution, Method::Coarse);
+            }
+        }
+    }
+
+    /// Offers what the integer program finds from the best known start, and hands back its bound.
+    ///
+    /// A program that cannot be stated or solved changes nothing: what is known stays valid.
+    fn offer_program(
+        &mut self,
+        request: &BlockRequest<'_>,
+        variant: &Variant,
+        nodes: NonZeroU32,
+    ) -> Option<Nanoseconds> {
+        let start = self
+            .best
+            .iter()
+            .filter(|(key, _)| variant.place.is_none() || source(key) == variant.place)
+            .map(|(_, candidate)| candidate)
+            .min_by_key(|candidate| candidate.objective)?
+            .solution
+            .clone();
+        let watch = || remaining(request.budget);
+        let limits = Limits {
+            nodes,
+            watch: Watch::Asked(&watch),
+        };
+        let outcome = fine::solve(&variant.problem, &start, &limits).ok()?;
+        self.offer(
+            request.problem,
+            request.leaving,
+            outcome.solution,
+            Method::Fine,
+        );
+        Some(outcome.bound)
+    }
+
     /// What no candidate with the same holders and at least the same processors beats.
-    fn into_exits(self, proof: Proof, stopped_by: StoppedBy) -> Vec<BlockExit> {
+    fn into_exits(self, bounds: &Bounds, stopped_by: StoppedBy) -> Vec<BlockExit> {
         let beaten: Vec<bool> = self
             .best
             .iter()
@@ -333,10 +490,7 @@ impl Found {
             .zip(beaten)
             .filter(|(_, beaten)| !beaten)
             .map(|((key, candidate), _)| BlockExit {
-                proof: settle(
-                    candidate.proof.unwrap_or(proof),
-                    candidate.objective.makespan,
-                ),
+                proof: proof(bounds, &key, candidate.objective.makespan, stopped_by),
                 holders: key.holders,
                 used: key.used,
                 objective: candidate.objective,
@@ -348,11 +502,191 @@ impl Found {
     }
 }
 
-/// A bound that meets the value is a proof.
-fn settle(proof: Proof, value: Nanoseconds) -> Proof {
-    if proof.bound(value) == value {
-        Proof::Optimal
+/// Nodes of each program of nested branches: they are small.
+const NODES_OF_COARSE: NonZeroU32 = NonZeroU32::new(200).expect("200 is not zero");
+
+fn remaining(budget: Budget<'_>) -> Remaining {
+    if budget.should_stop() {
+        Remaining::Nothing
     } else {
-        proof
+        Remaining::Unlimited
+    }
+}
+
+/// Where the first leaving tensor was written.
+fn source(key: &Key) -> Option<usize> {
+    key.holders.first().map(|holders| holders[0])
+}
+
+/// A bound that meets the value is a proof.
+fn proof(bounds: &Bounds, key: &Key, value: Nanoseconds, stopped_by: StoppedBy) -> Proof {
+    let bound = match bounds {
+        Bounds::Reached => value,
+        Bounds::ByPlace(by_place) => by_place
+            .get(&source(key))
+            .or_else(|| by_place.get(&None))
+            .copied()
+            .unwrap_or(Nanoseconds::ZERO),
+    };
+    if bound >= value {
+        return Proof::Optimal;
+    }
+    match stopped_by {
+        StoppedBy::Time | StoppedBy::Interrupt => Proof::Interrupted { bound },
+        StoppedBy::Complete | StoppedBy::Gap | StoppedBy::Work => Proof::WithinGap { bound },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::oracle::{Shape, brute_force, instance, random_problem};
+    use super::*;
+
+    fn request<'a>(problem: &'a Problem, leaving: &'a [usize]) -> BlockRequest<'a> {
+        BlockRequest {
+            problem,
+            leaving,
+            coverage: Coverage::Every,
+            branches: &[],
+            granularity: Granularity::Auto,
+            effort: Effort::Quick,
+            budget: Budget::UNLIMITED,
+        }
+    }
+
+    /// What the ladder does where the frontier search is not complete, with and without the integer program.
+    fn ladder_without_frontier(request: &BlockRequest<'_>) -> Vec<BlockExit> {
+        let mut found = Found::default();
+        let variants = variants(request.problem, request.leaving);
+        for variant in &variants {
+            found.offer_schedules(request, &variant.problem);
+            found.offer_schedules(request, &using_all(&variant.problem));
+        }
+        found.offer_coarse(request);
+        let bounds = bounds(request, &variants);
+        found.into_exits(&bounds, StoppedBy::Work)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn schedules_and_bounds_of_the_ladder_enclose_the_optimum(seed: u64, operators in 1..6_usize, processors in 1..4_usize, joined: bool) {
+            let problem = random_problem(seed, Shape { operators, processors, joined });
+            let leaving = if joined { problem.operators[operators - 1].writes.clone() } else { Vec::new() };
+            let exact = brute_force(&problem, &leaving);
+            for exit in ladder_without_frontier(&request(&problem, &leaving)) {
+                prop_assert_eq!(&holders(&problem, &exit.solution, &leaving), &exit.holders);
+                prop_assert_eq!(schedule(&problem, &exit.solution).objective, exit.objective);
+                let optimum = exact[&(exit.holders.clone(), exit.used)];
+                prop_assert!(exit.objective >= optimum);
+                let least = exact
+                    .iter()
+                    .filter(|((holders, _), _)| *holders == exit.holders)
+                    .map(|(_, objective)| objective.makespan)
+                    .min()
+                    .unwrap();
+                let bound = exit.proof.bound(exit.objective.makespan);
+                prop_assert!(bound <= least, "{:?} > {:?}", bound, least);
+            }
+        }
+
+        #[test]
+        fn every_place_of_the_exit_is_reached_without_the_frontier(seed: u64, processors in 1..4_usize) {
+            let problem = random_problem(seed, Shape { operators: 4, processors, joined: true });
+            let leaving = problem.operators[3].writes.clone();
+            let exact = brute_force(&problem, &leaving);
+            let found = ladder_without_frontier(&request(&problem, &leaving));
+            for (holders, _) in exact.keys() {
+                prop_assert!(found.iter().any(|exit| exit.holders == *holders));
+            }
+        }
+    }
+
+    #[test]
+    fn a_large_block_has_a_schedule_and_a_bound_near_it() {
+        let (problem, known) = instance("nas50_p3");
+        let exits = solve_block(&request(&problem, &[]));
+        let best = exits.iter().min_by_key(|exit| exit.objective).unwrap();
+        let (value, bound) = (
+            best.objective.makespan.count(),
+            best.proof.bound(best.objective.makespan).count(),
+        );
+        assert!(bound <= known && known <= value);
+        assert!((value - bound) * 100 <= value * 15, "{bound} .. {value}");
+        assert_eq!(best.stopped_by, StoppedBy::Work);
+    }
+
+    #[test]
+    fn an_interrupt_leaves_schedules_and_says_so() {
+        let (problem, known) = instance("tf1_p3");
+        let stop = || Some(StoppedBy::Interrupt);
+        let exits = solve_block(&BlockRequest {
+            budget: Budget::until(&stop),
+            ..request(&problem, &[])
+        });
+        let best = exits.iter().min_by_key(|exit| exit.objective).unwrap();
+        assert!(best.objective.makespan.count() >= known);
+        assert_eq!(best.stopped_by, StoppedBy::Interrupt);
+        assert!(matches!(
+            best.proof,
+            Proof::Interrupted { .. } | Proof::Optimal
+        ));
+    }
+
+    #[test]
+    fn coarse_keeps_branches_together_and_auto_is_no_worse() {
+        let (problem, _) = instance("incA_p3");
+        // Branches 1, 2-3, 4-5-6 and 7-8 between 0 and 9.
+        let branches: Vec<CoarseBranch> = [vec![1], vec![2, 3], vec![4, 5, 6], vec![7, 8]]
+            .into_iter()
+            .map(|ops| CoarseBranch {
+                ops,
+                nested: Vec::new(),
+            })
+            .collect();
+        let at = |granularity| {
+            let exits = solve_block(&BlockRequest {
+                branches: &branches,
+                granularity,
+                ..request(&problem, &[])
+            });
+            exits.into_iter().min_by_key(|exit| exit.objective).unwrap()
+        };
+        let coarse = at(Granularity::Coarse);
+        for branch in &branches {
+            let first = coarse.solution.processors[branch.ops[0]];
+            assert!(
+                branch
+                    .ops
+                    .iter()
+                    .all(|&v| coarse.solution.processors[v] == first)
+            );
+        }
+        assert_eq!(coarse.method, Method::Coarse);
+        assert!(at(Granularity::Auto).objective <= coarse.objective);
+    }
+
+    #[test]
+    fn the_integer_program_raises_the_bound_of_what_was_not_finished() {
+        let (problem, known) = instance("incC_p3");
+        let request = BlockRequest {
+            granularity: Granularity::Fine,
+            ..request(&problem, &[])
+        };
+        let mut found = Found::default();
+        let variants = variants(&problem, &[]);
+        found.offer_schedules(&request, &variants[0].problem);
+        let bound = found.offer_program(&request, &variants[0], NonZeroU32::new(2000).unwrap());
+        let value = found
+            .best
+            .values()
+            .map(|c| c.objective.makespan.count())
+            .min();
+        assert!(bound.unwrap().count() <= known);
+        assert!(bound.unwrap() >= lower_bound(&problem));
+        assert!(value.unwrap() >= known);
     }
 }

@@ -19,7 +19,7 @@ mod local_search;
 #[cfg(test)]
 mod oracle;
 
-pub use block::{BlockExit, Granularity, Method, Methods, holders, solve_block};
+pub use block::{BlockExit, BlockRequest, Granularity, Method, Methods, holders, solve_block};
 pub use bounds::lower_bound;
 pub use list_schedule::{heft, single};
 pub use local_search::improve;

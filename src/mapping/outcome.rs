@@ -52,7 +52,7 @@ pub enum Effort {
     /// The default.
     #[default]
     Normal,
-    /// Ten times the default.
+    /// Several times the default.
     Thorough,
 }
 
@@ -71,16 +71,16 @@ impl Effort {
         match self {
             Self::Quick => 60_000,
             Self::Normal => 600_000,
-            Self::Thorough => 6_000_000,
+            Self::Thorough => 3_000_000,
         }
     }
 
     /// How many moves a local search may try for each operator.
     pub const fn moves(self) -> u64 {
         match self {
-            Self::Quick => 100,
-            Self::Normal => 1_000,
-            Self::Thorough => 10_000,
+            Self::Quick => 20,
+            Self::Normal => 100,
+            Self::Thorough => 2_000,
         }
     }
 }

@@ -11,10 +11,12 @@ use paracompile_plan::plan::StoppedBy;
 use paracompile_plan::{Nanojoules, Nanoseconds};
 use rayon::prelude::*;
 
-use super::super::block::{BlockExit, Method, solve_block};
+use super::super::block::{BlockExit, BlockRequest, Method, solve_block};
+use super::super::coarse::CoarseBranch;
 use super::super::frontier::Coverage;
-use super::super::{Budget, Effort, Objective, Problem, schedule};
+use super::super::{Objective, schedule};
 use super::stage_graph::{Entry, Part, StageGraph};
+use super::stage_mapper::MapperOptions;
 use crate::partition::FusedTensorId;
 
 /// A mapping of a stage or a part of one while `used` are in use: same processors and order, other durations (rule M4).
@@ -76,17 +78,16 @@ impl Blocks {
         &self,
         graph: &StageGraph,
         key: BlockKey,
-        effort: Effort,
-        budget: Budget<'_>,
+        options: &MapperOptions<'_>,
     ) -> Arc<Block> {
         if let Some(block) = locked(&self.by_place).get(&key) {
             return Arc::clone(block);
         }
         let part = graph.part(key.start, key.end, &key.entry, key.set);
-        let content = content(&part.problem, &part.leaving);
+        let content = content(&part);
         let known = locked(&self.by_content).get(&content).cloned();
         let exits = known.unwrap_or_else(|| {
-            let exits = Arc::new(solve(&part, effort, budget));
+            let exits = Arc::new(solve(&part, options));
             locked(&self.by_content).insert(content, Arc::clone(&exits));
             exits
         });
@@ -103,15 +104,14 @@ impl Blocks {
         &self,
         graph: &StageGraph,
         keys: &[BlockKey],
-        effort: Effort,
-        budget: Budget<'_>,
+        options: &MapperOptions<'_>,
     ) {
         let mut distinct: HashMap<Vec<u64>, ()> = HashMap::new();
         let parts: Vec<(Vec<u64>, Part)> = keys
             .iter()
             .filter_map(|key| {
                 let part = graph.part(key.start, key.end, &key.entry, key.set);
-                let content = content(&part.problem, &part.leaving);
+                let content = content(&part);
                 distinct
                     .insert(content.clone(), ())
                     .is_none()
@@ -121,7 +121,7 @@ impl Blocks {
         let solved: Vec<(Vec<u64>, Vec<BlockExit>)> = parts
             .into_par_iter()
             .map(|(content, part)| {
-                let exits = solve(&part, effort, budget);
+                let exits = solve(&part, options);
                 (content, exits)
             })
             .collect();
@@ -132,14 +132,16 @@ impl Blocks {
     }
 }
 
-fn solve(part: &Part, effort: Effort, budget: Budget<'_>) -> Vec<BlockExit> {
-    solve_block(
-        &part.problem,
-        &part.leaving,
-        Coverage::Every,
-        effort,
-        budget,
-    )
+fn solve(part: &Part, options: &MapperOptions<'_>) -> Vec<BlockExit> {
+    solve_block(&BlockRequest {
+        problem: &part.problem,
+        leaving: &part.leaving,
+        coverage: Coverage::Every,
+        branches: &part.branches,
+        granularity: options.granularity,
+        effort: options.effort,
+        budget: options.budget,
+    })
 }
 
 /// The value behind a lock: what a panicking thread left is complete, because values are only inserted.
@@ -217,7 +219,8 @@ fn in_terms_of_network(
 }
 
 /// Everything about a problem that can change its solutions, as numbers.
-fn content(problem: &Problem, leaving: &[usize]) -> Vec<u64> {
+fn content(part: &Part) -> Vec<u64> {
+    let (problem, leaving) = (&part.problem, &part.leaving);
     let mut content = Vec::new();
     let mut list = |items: &mut dyn Iterator<Item = u64>| {
         let at = content.len();
@@ -229,6 +232,13 @@ fn content(problem: &Problem, leaving: &[usize]) -> Vec<u64> {
     list(&mut homes());
     list(&mut [problem.locations as u64, problem.io as u64].into_iter());
     list(&mut leaving.iter().map(|&tensor| tensor as u64));
+    let mut open: Vec<&CoarseBranch> = part.branches.iter().collect();
+    while let Some(branch) = open.pop() {
+        list(&mut branch.ops.iter().map(|&operator| operator as u64));
+        list(&mut [branch.nested.len() as u64].into_iter());
+        open.extend(&branch.nested);
+    }
+    list(&mut [].into_iter());
     for operator in &problem.operators {
         list(
             &mut operator

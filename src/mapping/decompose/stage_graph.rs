@@ -7,8 +7,9 @@ use paracompile_frontend::cost::CostTable;
 use paracompile_frontend::soc::{LocationId, ProcessorId, ProcessorSet};
 use paracompile_plan::{Nanojoules, Nanoseconds, Slowdown};
 
+use super::super::coarse::CoarseBranch;
 use super::super::{Operator, Problem, Tensor};
-use crate::partition::{FusedTensorId, Segments};
+use crate::partition::{Branch, FusedTensorId, SegmentKind, Segments};
 
 /// Where the tensors that are live at a cut are, by tensor; of each the producer's location first, the others ascending.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,6 +37,8 @@ pub struct StageGraph {
     pub(super) cuts: Vec<CutPoint>,
     /// Processors that may be used.
     pub(super) allowed: ProcessorSet,
+    /// Branches of fan-in blocks, by position.
+    branches: Vec<CoarseBranch>,
     /// Slowdown of each processor for each subset of `allowed` in use.
     slowdowns: BTreeMap<ProcessorSet, Vec<Slowdown>>,
 }
@@ -60,6 +63,8 @@ pub(super) struct Part {
     pub(super) tensors: Vec<usize>,
     /// Tensors of the problem that are live at its end.
     pub(super) leaving: Vec<usize>,
+    /// Branches of its fan-in blocks.
+    pub(super) branches: Vec<CoarseBranch>,
 }
 
 impl StageGraph {
@@ -123,9 +128,19 @@ impl StageGraph {
             tensors,
             must_use: 0,
         };
-        Self::from_problem(whole, &positions, allowed, |processor, used| {
+        let mut graph = Self::from_problem(whole, &positions, allowed, |processor, used| {
             costs.slowdown(processor, used)
-        })
+        });
+        graph.branches = segments
+            .segments
+            .iter()
+            .flat_map(|segment| match &segment.kind {
+                SegmentKind::FanIn { branches } => branches.as_slice(),
+                SegmentKind::Chain | SegmentKind::Irregular => &[],
+            })
+            .map(coarse_branch)
+            .collect();
+        graph
     }
 
     /// A network given as one problem; `positions` are those of the cut points, the first 0 and the last the number of operators.
@@ -149,8 +164,19 @@ impl StageGraph {
             whole,
             cuts,
             allowed,
+            branches: Vec::new(),
             slowdowns,
         }
+    }
+
+    /// The branches between two positions, counted from the first.
+    pub(super) fn branches(&self, start: usize, end: usize) -> Vec<CoarseBranch> {
+        self.branches
+            .iter()
+            .filter(|branch| branch.ops.iter().all(|op| (start..end).contains(op)))
+            .filter(|branch| !branch.ops.is_empty())
+            .map(|branch| shifted(branch, start))
+            .collect()
     }
 
     /// The supersets of `set` that may be used, ascending.
@@ -217,6 +243,7 @@ impl StageGraph {
             processors,
             tensors,
             leaving,
+            branches: self.branches(start, end),
         }
     }
 
@@ -261,6 +288,25 @@ impl StageGraph {
             let original = &self.whole.operators[start + offset];
             (operator.times, operator.energies) = slowed(original, &part.processors, factors);
         }
+    }
+}
+
+/// A branch with positions; nesting is as deep as blocks are in blocks, which the partition bounds.
+fn coarse_branch(branch: &Branch) -> CoarseBranch {
+    CoarseBranch {
+        ops: branch.ops.iter().map(|op| op.index()).collect(),
+        nested: branch.nested.iter().map(coarse_branch).collect(),
+    }
+}
+
+fn shifted(branch: &CoarseBranch, start: usize) -> CoarseBranch {
+    CoarseBranch {
+        ops: branch.ops.iter().map(|op| op - start).collect(),
+        nested: branch
+            .nested
+            .iter()
+            .map(|nested| shifted(nested, start))
+            .collect(),
     }
 }
 

@@ -14,8 +14,8 @@ use super::tables::{NEVER, Tables, mark, source_of};
 /// The largest number of operators: sets are words.
 pub const LARGEST: usize = LARGEST_PLACEMENT;
 
-/// How many states of each set of used processors the narrow pass keeps in a layer.
-const WIDTH: usize = 8;
+/// How many states of each set of used processors the two narrow passes keep in a layer.
+const WIDTHS: [usize; 2] = [4, 16];
 
 /// Solves a problem for each way in which the tensors in `leaving` can be held at the end.
 ///
@@ -41,7 +41,9 @@ pub fn solve(
         tables: &tables,
     };
     let mut reached = Reached::Schedules;
-    search.run(Pass::Narrow, &mut incumbents);
+    for width in WIDTHS {
+        search.run(Pass::Narrow { width }, &mut incumbents);
+    }
     if search.run(Pass::Makespan, &mut incumbents) {
         reached = Reached::Makespan;
         if search.run(Pass::Energy, &mut incumbents) {
@@ -89,7 +91,7 @@ fn holders(mark: u64) -> Vec<usize> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pass {
     /// Few states in each layer: upper bounds.
-    Narrow,
+    Narrow { width: usize },
     /// All states that can be better in time.
     Makespan,
     /// All states that can be as good in time and better in energy.
@@ -207,13 +209,13 @@ impl Search<'_> {
                             &mut bounds,
                         );
                         let last = candidates.nodes.len() - 1;
-                        if !is_of_use(tables, &candidates, last, &behind, &bounds, ceilings, pass) {
+                        if !is_of_use(tables, &candidates, last, &behind, &bounds, ceilings) {
                             candidates.pop();
                         }
                     }
                 }
                 let created = (group * tables.processors) as u64;
-                if pass != Pass::Narrow {
+                if !matches!(pass, Pass::Narrow { .. }) {
                     if self.states_left < created {
                         return None;
                     }
@@ -263,8 +265,11 @@ impl Search<'_> {
                 }
             }
         }
-        if pass == Pass::Narrow {
-            kept = narrow(candidates, kept);
+        let is_last = kept.first().is_some_and(|&index| {
+            candidates.nodes[index].done.count_ones() as usize == tables.operators
+        });
+        if let (Pass::Narrow { width }, false) = (pass, is_last) {
+            kept = narrow(candidates, kept, width);
         }
         let mut layer = Pool::default();
         for index in kept {
@@ -323,8 +328,7 @@ fn limit(pass: Pass, known: Option<&Finish>) -> (u64, u64) {
     };
     let makespan = known.objective.makespan.count();
     match pass {
-        Pass::Narrow => (NEVER, NEVER),
-        Pass::Makespan => (makespan, NEVER),
+        Pass::Narrow { .. } | Pass::Makespan => (makespan, NEVER),
         Pass::Energy => (makespan.saturating_add(1), known.objective.energy.count()),
     }
 }
@@ -337,11 +341,7 @@ fn is_of_use(
     layout: &Layout,
     bounds: &[u64],
     ceilings: &Ceilings,
-    pass: Pass,
 ) -> bool {
-    if pass == Pass::Narrow {
-        return true;
-    }
     let least_energy = pool.nodes[index].energy.saturating_add(layout.least_energy);
     let masks = ceilings.masks.len();
     (0..tables.classes).any(|class| {
@@ -360,7 +360,7 @@ fn is_of_use(
 }
 
 /// The most promising states of each set of used processors, in the order of `kept`.
-fn narrow(candidates: &Pool, kept: Vec<usize>) -> Vec<usize> {
+fn narrow(candidates: &Pool, kept: Vec<usize>, width: usize) -> Vec<usize> {
     let mut ranked: Vec<(u16, u64, u64, usize)> = kept
         .iter()
         .enumerate()
@@ -378,7 +378,7 @@ fn narrow(candidates: &Pool, kept: Vec<usize>) -> Vec<usize> {
         } else {
             1
         };
-        chosen[position] = count <= WIDTH;
+        chosen[position] = count <= width;
     }
     kept.into_iter()
         .zip(chosen)

@@ -21,7 +21,6 @@ pub(super) struct Node {
     /// The step that led here, and the steps before it.
     pub(super) trace: u32,
     pub(super) operator: u8,
-    pub(super) processor: u8,
     pub(super) makespan: u64,
     pub(super) energy: u64,
     /// Four bits for each operator, the first in the highest, so that they compare like vectors.
@@ -98,7 +97,6 @@ impl Pool {
             used: 0,
             trace: u32::MAX,
             operator: 0,
-            processor: 0,
             makespan: 0,
             energy: 0,
             placement: 0,
@@ -206,7 +204,6 @@ impl Pool {
             used: node.used | 1 << processor,
             trace: node.trace,
             operator: u8::try_from(operator).expect("a block has few operators"),
-            processor: u8::try_from(processor).expect("a chip has few processors"),
             makespan,
             energy,
             placement: node.placement | (processor as u128) << shift,
