@@ -5,7 +5,7 @@ use paracompile::estimate::evaluate;
 use paracompile::mapping::decompose::{MapperOptions, StageGraph, StageMapper};
 use paracompile::mapping::{Budget, Effort};
 use paracompile::partition::{CutRule, Segments, fuse, segment_by};
-use paracompile::pipeline::pipelines;
+use paracompile::pipeline::{MemoryDemand, pipelines};
 use paracompile_frontend::soc::ProcessorSet;
 use paracompile_plan::plan::StoppedBy;
 use paracompile_plan::{Milliwatts, Plan, check};
@@ -43,7 +43,14 @@ pub(crate) fn compile(case: &Case) -> Result<Compiled, String> {
         (Err(error), _) | (_, Err(error)) => return Err(error.to_string()),
     };
     let mut plans: Vec<Plan> = Vec::new();
-    for candidate in pipelines(&mapper, cuts, allowed, max_stages, options.budget) {
+    for candidate in pipelines(
+        &mapper,
+        &MemoryDemand::new(&built.graph, &segments.graph, table),
+        cuts,
+        allowed,
+        max_stages,
+        options.budget,
+    ) {
         let mapping = &candidate.mapping;
         let estimate = evaluate(&segments.graph, &built.graph, table, mapping);
         let power: Milliwatts = mapping

@@ -17,7 +17,7 @@ use crate::mapping::decompose::{MapperOptions, StageGraph, StageMapper};
 use crate::mapping::{Budget, Effort, Granularity};
 use crate::pareto::{Epsilon, Score};
 use crate::partition::{Segments, fuse, segment};
-use crate::pipeline::{Candidate, pipelines};
+use crate::pipeline::{Candidate, MemoryDemand, pipelines};
 
 /// What to search for, and how hard.
 #[derive(Clone, Copy, Debug)]
@@ -146,8 +146,10 @@ pub fn compile(
     mapper.prepare();
     (options.progress.0)("searching pipelines");
     let max_stages = options.max_stages.unwrap_or(allowed.len());
+    let demand = MemoryDemand::new(graph, &segments.graph, table);
     let mut candidates = pipelines(
         &mapper,
+        &demand,
         segments.cuts.len(),
         allowed,
         max_stages,
