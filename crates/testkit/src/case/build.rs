@@ -48,7 +48,7 @@ impl Case {
         });
         let points = vec![0; offered.processors.len()];
         let digest = DIGEST.to_owned();
-        let costs = CostTable::from_operator_costs(&graph, &offered, points, digest, operators)?;
+        let costs = CostTable::from_operator_costs(&graph, &offered, &points, digest, operators)?;
         Ok(Built { graph, costs })
     }
 }
