@@ -149,6 +149,7 @@ const OWNED: &[(&str, &[&str])] = &[
             "crates/plan/src/read.rs",
             "crates/plan/src/write.rs",
             "crates/frontend/src/soc/document.rs",
+            "crates/frontend/src/cost/costs_file.rs",
             "crates/frontend/src/import/onnx/file.rs",
             "crates/testkit/src/case/format.rs",
             "crates/testkit/src/instances.rs",
