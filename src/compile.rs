@@ -5,20 +5,19 @@ use paracompile_frontend::facts::model_facts;
 use paracompile_frontend::ir::VerifiedGraph;
 use paracompile_frontend::soc::ProcessorSet;
 use paracompile_plan::Plan;
-use paracompile_plan::check::{Violation, check};
 use paracompile_plan::front::{EnergyAxis, Front};
 use paracompile_plan::plan::{Label, StoppedBy};
+use paracompile_plan::{Violation, check};
 use rayon::prelude::*;
 
 use crate::emit::{self, Claim, Emission, FrontRequest, Goal};
 use crate::estimate::{Estimate, evaluate, evaluate_times};
-use crate::mapping::{
-    Budget, Effort, Granularity, MapperOptions, StageGraph, StageMapper, list_scheduled,
-    on_one_processor,
-};
+use crate::mapping::PipelineMapping;
+use crate::mapping::decompose::{MapperOptions, StageGraph, StageMapper};
+use crate::mapping::{Budget, Effort, Granularity};
 use crate::pareto::{Epsilon, Score};
 use crate::partition::{Segments, fuse, segment};
-use crate::pipeline::{Candidate, PipelineMapping, pipelines};
+use crate::pipeline::{Candidate, pipelines};
 
 /// What to search for, and how hard.
 #[derive(Clone, Copy, Debug)]
@@ -139,8 +138,6 @@ pub fn compile(
         StageGraph::new(&segments, table, allowed),
         MapperOptions {
             effort: options.effort,
-            granularity: options.granularity,
-            gap_millionths: options.gap_millionths,
             budget: options.budget,
         },
     );
@@ -161,9 +158,21 @@ pub fn compile(
     // A list schedule of the whole can be better than blocks that were not solved to the end.
     candidates.extend(baselines.iter().map(|(_, mapping)| {
         let times = evaluate_times(&segments.graph, table, mapping);
-        Candidate::new(mapping.clone(), times.latency, times.interval, times.energy_dynamic)
+        Candidate::new(
+            mapping.clone(),
+            times.latency,
+            times.interval,
+            times.energy_dynamic,
+        )
     }));
-    let candidates = fitting(graph, &segments, table, candidates, max_stages, options.budget)?;
+    let candidates = fitting(
+        graph,
+        &segments,
+        table,
+        candidates,
+        max_stages,
+        options.budget,
+    )?;
     let scored: Vec<emit::Candidate> = candidates
         .iter()
         .map(|candidate| scored(table, candidate))
@@ -177,7 +186,13 @@ pub fn compile(
     let mut files: Vec<PlanFile> = arrangement
         .entries
         .par_iter()
-        .map(|entry| emit_one(&entry.file, &candidates[entry.candidate].mapping, &entry.labels))
+        .map(|entry| {
+            emit_one(
+                &entry.file,
+                &candidates[entry.candidate].mapping,
+                &entry.labels,
+            )
+        })
         .collect();
     let baseline_files: Vec<PlanFile> = baselines
         .par_iter()
@@ -235,13 +250,22 @@ const EPSILON: Epsilon = Epsilon::from_millionths(10_000);
 /// `single:*` and `heft`, with names (rule M13).
 fn baselines(mapper: &StageMapper<'_>, table: &CostTable) -> Vec<(String, PipelineMapping)> {
     let single = table.soc.processors.iter().filter_map(|(id, processor)| {
-        let stage = on_one_processor(mapper, id)?;
+        let stage = mapper.whole_on(id)?;
         Some((format!("single:{}", processor.name), stage))
     });
-    let heft = list_scheduled(mapper).map(|stage| ("heft".to_owned(), stage));
+    let heft = mapper
+        .whole_by_heft()
+        .map(|stage| ("heft".to_owned(), stage));
     single
         .chain(heft)
-        .map(|(name, stage)| (name, PipelineMapping { stages: vec![stage] }))
+        .map(|(name, stage)| {
+            (
+                name,
+                PipelineMapping {
+                    stages: vec![stage],
+                },
+            )
+        })
         .collect()
 }
 
@@ -285,7 +309,12 @@ fn fitting(
             None => CompileError::NoMapping { max_stages },
         });
     }
-    if table.soc.memories.iter().all(|(_, memory)| memory.limit.is_none()) {
+    if table
+        .soc
+        .memories
+        .iter()
+        .all(|(_, memory)| memory.limit.is_none())
+    {
         return Ok(candidates);
     }
     let excess = |candidate: &Candidate| {

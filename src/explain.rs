@@ -10,8 +10,8 @@ use paracompile_frontend::soc::{ProcessorId, ProcessorSet};
 use paracompile_plan::{Nanojoules, Nanoseconds};
 
 use crate::estimate::{Estimate, evaluate};
+use crate::mapping::PipelineMapping;
 use crate::partition::{FusedGraph, FusedOpId};
-use crate::pipeline::PipelineMapping;
 
 /// What is explained: one mapping of one network.
 #[derive(Clone, Copy, Debug)]
@@ -62,9 +62,7 @@ pub fn explain(subject: &Subject<'_>, query: &str) -> Result<String, UnknownOper
 }
 
 fn find(graph: &VerifiedGraph, query: &str) -> Option<OpId> {
-    let index: Option<u32> = query
-        .strip_prefix('#')
-        .and_then(|index| index.parse().ok());
+    let index: Option<u32> = query.strip_prefix('#').and_then(|index| index.parse().ok());
     let matches = |op: &Op| {
         op.name == query
             || op
@@ -147,9 +145,7 @@ fn explain_fused(subject: &Subject<'_>, op: OpId, fused: FusedOpId) -> String {
         task.duration
     );
     for moved in &estimate.stages[stage_index].moves {
-        if group.reads.contains(&moved.tensor)
-            && moved.to == table.soc.processors[here].home
-        {
+        if group.reads.contains(&moved.tensor) && moved.to == table.soc.processors[here].home {
             let _ = writeln!(
                 text,
                 "  reads {} after a move of {}",

@@ -1,6 +1,29 @@
 //! paracompile: an ILP-based offline mapping compiler for heterogeneous systems-on-chip.
+//!
+//! The modules are declared in the order in which a network passes through them; [`compile`] is the whole way as one function.
+//! `ARCHITECTURE.md` draws it, `docs/model.md` says what every number means.
+
+pub use paracompile_frontend::{arena, cost, facts, ir, soc};
+pub use paracompile_plan::front;
+
+/// Reading models.
+pub mod import {
+    pub use paracompile_frontend::import::onnx::{
+        Folded, ImportError, ImportOptions, Imported, Warning, import,
+    };
+}
+
+/// The plan file: types, reader and writer.
+pub mod plan {
+    pub use paracompile_plan::plan::*;
+    pub use paracompile_plan::{
+        ReadError, Violation, WriteError, check, read_front, read_plan, write_json, write_text,
+    };
+}
 
 pub mod partition;
+
+pub mod milp;
 
 pub mod mapping;
 
@@ -13,3 +36,9 @@ pub mod simulate;
 pub mod pareto;
 
 pub mod emit;
+
+pub mod explain;
+
+pub mod plot;
+
+pub mod compile;

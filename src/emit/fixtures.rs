@@ -18,8 +18,8 @@ use paracompile_plan::{Bytes, Joules, Nanoseconds, OpClass, Plan, Seconds, Slowd
 
 use super::plan::{Claim, Emission, plan};
 use crate::estimate::{Estimate, evaluate};
+use crate::mapping::{PipelineMapping, StageMapping, StageProof};
 use crate::partition::{FusedGraph, FusedOp, FusedOpId, FusedTensor, FusedTensorId};
-use crate::pipeline::{PipelineMapping, StageMapping, StageProof};
 
 /// A network on a chip, mapped.
 pub(crate) struct Scenario {
@@ -34,11 +34,16 @@ pub(crate) struct Scenario {
 impl Scenario {
     pub(crate) fn random(seed: u64) -> Self {
         let mut dice = Dice(seed | 1);
-        let graph = random_graph(&mut dice);
-        let fused = random_fusion(&mut dice, &graph);
-        let soc = random_soc(&mut dice);
-        let table = random_costs(&mut dice, &graph, &fused, &soc);
-        let mapping = random_mapping(&mut dice, &fused, &table);
+        let operators = 2 + dice.below(9);
+        Self::with_operators(operators, &mut dice)
+    }
+
+    pub(crate) fn with_operators(operators: usize, dice: &mut Dice) -> Self {
+        let graph = random_graph(operators, dice);
+        let fused = random_fusion(dice, &graph);
+        let soc = random_soc(dice);
+        let table = random_costs(dice, &graph, &fused, &soc);
+        let mapping = random_mapping(dice, &fused, &table);
         Self {
             model: model_facts(&graph),
             costs: cost_facts(&graph, &table),
@@ -71,6 +76,102 @@ impl Scenario {
     }
 }
 
+/// An operator of a network by hand.
+pub(crate) struct HandOp<'a> {
+    /// Nanoseconds, and nanojoules, on each processor.
+    pub(crate) times: &'a [u32],
+    /// Tensors that it reads: the network's input is 0, others count on in the order of `writes`.
+    pub(crate) reads: &'a [usize],
+    /// Elements of each tensor that it writes.
+    pub(crate) writes: &'a [u64],
+}
+
+/// A network by hand on processors `p0`, `p1`, …, each with a memory of its own, inputs and outputs in that of `p0`.
+/// The input has ten elements; a move takes a nanosecond and a nanojoule an element.
+/// Each stage is a placement of the operators that follow, in order.
+pub(crate) fn hand(
+    ops: &[HandOp<'_>],
+    outputs: &[usize],
+    stages: &[&[usize]],
+    change: impl FnOnce(&mut Soc),
+) -> Scenario {
+    let mut builder = GraphBuilder {
+        ops: Arena::new(),
+        tensors: Arena::new(),
+    };
+    let mut values = vec![builder.tensor(TensorRole::Input, 10)];
+    for op in ops {
+        let reads: Vec<TensorId> = op.reads.iter().map(|&read| values[read]).collect();
+        let kind = OpKind::Compute(OpClass::Conv);
+        values.extend(builder.op(kind, &reads, op.writes));
+    }
+    let graph = finish(
+        builder,
+        vec![values[0]],
+        outputs.iter().map(|&output| values[output]).collect(),
+    );
+    let groups: Vec<Vec<OpId>> = graph.ops.ids().map(|op| vec![op]).collect();
+    let fused = build_fused(&graph, &groups, &graph.outputs.iter().copied().collect());
+    let count = ops[0].times.len();
+    let names: Vec<String> = (0..count).map(|index| format!("p{index}")).collect();
+    let homes: Vec<(usize, Layout)> = (0..count).map(|memory| (memory, Layout::Any)).collect();
+    let mut soc = soc(&names, &homes, count, 0, &mut Dice(1));
+    soc.contention.clear();
+    soc.base = Watts::ZERO;
+    for link in &mut soc.links {
+        link.latency = Seconds::ZERO;
+        link.bytes_per_second = 4e9;
+        link.power = Watts::new(1.0).unwrap();
+    }
+    for id in soc.processors.ids() {
+        soc.processors[id].operating_points[0].static_power = Watts::ZERO;
+    }
+    change(&mut soc);
+    let mut costs = IdMap::filled(&graph.ops, Vec::new());
+    for (id, op) in graph.ops.ids().zip(ops) {
+        costs[id] = op
+            .times
+            .iter()
+            .map(|&time| {
+                Some(OperatorCost {
+                    time: Seconds::new(f64::from(time) * 1e-9).unwrap(),
+                    energy: Joules::new(f64::from(time) * 1e-9).unwrap(),
+                    workspace: Bytes::ZERO,
+                    source: Source::Measured,
+                })
+            })
+            .collect();
+    }
+    let digest = soc.digest.clone();
+    let table = CostTable::from_operator_costs(&graph, &soc, vec![0; count], digest, costs)
+        .expect("every operator runs everywhere");
+    let mut next = 0;
+    let stages = stages
+        .iter()
+        .map(|placement| {
+            let ops = next..next + placement.len();
+            next = ops.end;
+            let placement: Vec<ProcessorId> =
+                placement.iter().copied().map(Id::from_index).collect();
+            StageMapping {
+                processors: placement.iter().copied().collect(),
+                placement,
+                sequence: ops.clone().map(Id::from_index).collect(),
+                ops,
+                proof: unproven(),
+            }
+        })
+        .collect();
+    Scenario {
+        model: model_facts(&graph),
+        costs: cost_facts(&graph, &table),
+        graph,
+        fused,
+        table,
+        mapping: PipelineMapping { stages },
+    }
+}
+
 /// Processors `big`, `little` and `gpu`, the first two in one memory.
 pub(crate) fn three_processors() -> Soc {
     let homes = [(0, Layout::Nchw), (0, Layout::Nchw), (1, Layout::Any)];
@@ -88,6 +189,10 @@ impl Dice {
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
         usize::try_from((self.0 >> 33) % bound as u64).expect("below a usize")
+    }
+
+    fn decimal(&mut self, bound: usize) -> f64 {
+        f64::from(u32::try_from(self.below(bound)).expect("bounds of tests are small"))
     }
 
     fn chance(&mut self, percent: usize) -> bool {
@@ -151,7 +256,7 @@ const CLASSES: [OpClass; 4] = [
     OpClass::MaxPool,
 ];
 
-fn random_graph(dice: &mut Dice) -> VerifiedGraph {
+fn random_graph(operators: usize, dice: &mut Dice) -> VerifiedGraph {
     let mut builder = GraphBuilder {
         ops: Arena::new(),
         tensors: Arena::new(),
@@ -161,7 +266,7 @@ fn random_graph(dice: &mut Dice) -> VerifiedGraph {
         .collect();
     let mut values = inputs.clone();
     let mut weights: Vec<TensorId> = Vec::new();
-    for _ in 0..2 + dice.below(9) {
+    for _ in 0..operators {
         let mut operands: Vec<TensorId> = Vec::new();
         for _ in 0..=dice.below(3) {
             // Rather late values, so that graphs are deep.
@@ -171,13 +276,17 @@ fn random_graph(dice: &mut Dice) -> VerifiedGraph {
                 0
             };
             let mut operand = values[from + dice.below(values.len() - from)];
-            if dice.chance(15) {
-                let count = builder.elements(operand);
-                operand = builder.op(OpKind::View, &[operand], &[count])[0];
-            } else if dice.chance(15) {
-                let other = dice.pick(&values);
-                let count = builder.elements(operand) + builder.elements(other);
-                operand = builder.op(OpKind::ConcatInPlace, &[operand, other], &[count])[0];
+            match dice.below(100) {
+                0..15 => {
+                    let count = builder.elements(operand);
+                    operand = builder.op(OpKind::View, &[operand], &[count])[0];
+                }
+                15..28 => {
+                    let other = dice.pick(&values);
+                    let count = builder.elements(operand) + builder.elements(other);
+                    operand = builder.op(OpKind::ConcatInPlace, &[operand, other], &[count])[0];
+                }
+                _ => {}
             }
             operands.push(operand);
         }
@@ -223,8 +332,12 @@ fn random_graph(dice: &mut Dice) -> VerifiedGraph {
         let count = builder.elements(viewed);
         outputs[0] = builder.op(OpKind::View, &[viewed], &[count])[0];
     }
+    finish(builder, inputs, outputs)
+}
+
+fn finish(builder: GraphBuilder, inputs: Vec<TensorId>, outputs: Vec<TensorId>) -> VerifiedGraph {
     let graph = Graph {
-        name: "random".to_owned(),
+        name: "network".to_owned(),
         kind: ModelKind::Onnx,
         digest: "0".repeat(64),
         dims: BTreeMap::new(),
@@ -233,7 +346,7 @@ fn random_graph(dice: &mut Dice) -> VerifiedGraph {
         inputs,
         outputs,
     };
-    verify(graph).expect("random graphs hold the invariants")
+    verify(graph).expect("graphs of tests hold the invariants")
 }
 
 /// The tensors with storage of their own that a tensor is made of, in order.
@@ -415,7 +528,7 @@ fn soc(
             operating_points: vec![OperatingPoint {
                 name: "only".to_owned(),
                 hertz: 1e9,
-                static_power: Watts::new(dice.below(5000) as f64 / 1e3).unwrap(),
+                static_power: Watts::new(dice.decimal(5000) / 1e3).unwrap(),
                 dynamic_power: BTreeMap::new(),
                 models: BTreeMap::new(),
             }],
@@ -439,9 +552,9 @@ fn soc(
         .map(|pair| Link {
             from: memory_id(pair / memories),
             to: memory_id(pair % memories),
-            latency: Seconds::new(dice.below(8) as f64 * 0.7e-9).unwrap(),
-            bytes_per_second: 2e9 + dice.below(20) as f64 * 1e9,
-            convert_seconds_per_byte: Seconds::new(dice.below(3) as f64 * 0.03e-9).unwrap(),
+            latency: Seconds::new(dice.decimal(8) * 0.7e-9).unwrap(),
+            bytes_per_second: 2e9 + dice.decimal(20) * 1e9,
+            convert_seconds_per_byte: Seconds::new(dice.decimal(3) * 0.03e-9).unwrap(),
             power: Watts::new(0.9).unwrap(),
             source: Source::Measured,
         })
@@ -486,8 +599,8 @@ fn random_costs(
                 .map(|supported| {
                     let workspace = if dice.chance(30) { dice.below(40) } else { 0 };
                     supported.then(|| OperatorCost {
-                        time: Seconds::new(dice.below(60) as f64 * 0.25e-9).unwrap(),
-                        energy: Joules::new(dice.below(60) as f64 * 0.3e-9).unwrap(),
+                        time: Seconds::new(dice.decimal(60) * 0.25e-9).unwrap(),
+                        energy: Joules::new(dice.decimal(60) * 0.3e-9).unwrap(),
                         workspace: Bytes::new(workspace as u64),
                         source: dice.pick(&sources),
                     })
@@ -550,15 +663,19 @@ fn try_mapping(
             placement,
             sequence: random_sequence(dice, fused, ops.clone()),
             ops,
-            proof: StageProof {
-                bound: Nanoseconds::ZERO,
-                method: "chosen at random".to_owned(),
-                scope: "nothing".to_owned(),
-                stopped_by: StoppedBy::Work,
-            },
+            proof: unproven(),
         });
     }
     Some(PipelineMapping { stages })
+}
+
+fn unproven() -> StageProof {
+    StageProof {
+        bound: Nanoseconds::ZERO,
+        method: "chosen by the test".to_owned(),
+        scope: "nothing".to_owned(),
+        stopped_by: StoppedBy::Work,
+    }
 }
 
 fn random_sequence(

@@ -267,3 +267,148 @@ fn capitalised(text: &str) -> String {
         first.to_uppercase().chain(letters).collect()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use paracompile_frontend::soc::ProcessorSet;
+    use paracompile_plan::front::Front;
+
+    use super::*;
+    use crate::emit::fixtures::{HandOp, Scenario, hand};
+    use crate::emit::{Candidate, arrange};
+    use crate::estimate::evaluate_times;
+    use crate::pareto::{Epsilon, Score};
+
+    const CHAIN: [HandOp<'_>; 3] = [
+        HandOp {
+            times: &[30_000, 90_000],
+            reads: &[0],
+            writes: &[5],
+        },
+        HandOp {
+            times: &[10_000, 20_000],
+            reads: &[1],
+            writes: &[5],
+        },
+        HandOp {
+            times: &[30_000, 35_000],
+            reads: &[2],
+            writes: &[5],
+        },
+    ];
+
+    fn candidate(scenario: &Scenario) -> Candidate {
+        let times = evaluate_times(&scenario.fused, &scenario.table, &scenario.mapping);
+        Candidate {
+            score: Score {
+                latency: times.latency,
+                interval: times.interval,
+                energy: times.energy_active,
+            },
+            stages: scenario
+                .mapping
+                .stages
+                .iter()
+                .map(|stage| stage.processors)
+                .collect::<Vec<ProcessorSet>>(),
+        }
+    }
+
+    fn of_stages(stages: &[&[usize]]) -> Scenario {
+        hand(&CHAIN, &[3], stages, |_| {})
+    }
+
+    fn front_of(goal: Goal) -> Front {
+        let scenarios = [
+            of_stages(&[&[0, 0, 0]]),
+            of_stages(&[&[1, 1, 1]]),
+            of_stages(&[&[0, 0], &[1]]),
+        ];
+        let candidates: Vec<Candidate> = scenarios.iter().map(candidate).collect();
+        let arrangement = arrange(&scenarios[0].table.soc, &candidates, Epsilon::EXACT);
+        let plans: Vec<Plan> = arrangement
+            .entries
+            .iter()
+            .map(|entry| {
+                let scenario = &scenarios[entry.candidate];
+                scenario.plan(&scenario.estimate())
+            })
+            .collect();
+        let slow = &scenarios[1];
+        let baselines = [("single:p1".to_owned(), slow.plan(&slow.estimate()))];
+        let front = front(&FrontRequest {
+            arrangement: &arrangement,
+            plans: &plans,
+            baselines: &baselines,
+            effort: "normal",
+            stopped_by: StoppedBy::Complete,
+            energy: EnergyAxis::ByProduct,
+            goal,
+        });
+        front.unwrap()
+    }
+
+    #[test]
+    fn the_goal_chooses_the_recommended_plan_and_its_reason_alone() {
+        let latency = front_of(Goal::Latency);
+        let throughput = front_of(Goal::Throughput);
+        assert_eq!(latency.recommended, "plans/01-single-p0.json");
+        assert_eq!(
+            latency.why,
+            "Least latency on the front: one stage on p0, uncut. \
+             Its 70.0 µs set the interval, and p0 computes for 100% of it."
+        );
+        assert_eq!(throughput.recommended, "plans/02-pipe-only-p0_p1.json");
+        assert_eq!(
+            throughput.why,
+            "Highest throughput on the front: 2 stages on p0 | p1, cut before `t3`. \
+             Stage 1 (p0, 40.0 µs) sets the interval, and p0 computes for 100% of it."
+        );
+        let same = Front {
+            recommended: latency.recommended.clone(),
+            why: latency.why.clone(),
+            ..throughput
+        };
+        assert_eq!(same, latency);
+    }
+
+    #[test]
+    fn a_dominated_best_says_where_it_lies() {
+        let front = front_of(Goal::Balanced);
+        let files: Vec<&str> = front.plans.iter().map(|plan| plan.file.as_str()).collect();
+        assert_eq!(
+            files,
+            ["plans/01-single-p0.json", "plans/02-pipe-only-p0_p1.json"]
+        );
+        let bests: Vec<(&str, bool)> = front
+            .best_by_strategy
+            .iter()
+            .map(|(strategy, best)| (strategy.as_str(), best.dominated))
+            .collect();
+        assert_eq!(bests, [("pipe-only", false), ("single", false)]);
+        assert_eq!((front.candidates, front.dominated), (3, 1));
+        assert_eq!(front.baselines[0].file, "baselines/single-p1.json");
+        // The worst of its parts: the stages of these scenarios stopped by work.
+        assert_eq!(front.stopped_by, StoppedBy::Work);
+    }
+
+    #[test]
+    fn figures_are_the_integers_of_the_plan() {
+        let scenario = of_stages(&[&[0, 0], &[1]]);
+        let plan = scenario.plan(&scenario.estimate());
+        let figures = figures(&plan);
+        assert_eq!(
+            Nanoseconds::new(40_000 + 5 + 35_000 + 5)
+                .to_seconds()
+                .to_bits(),
+            figures.latency_s.to_bits()
+        );
+        assert!((figures.throughput_fps - 25_000.0).abs() < 1e-6);
+        assert!(
+            (figures.gap - 1.0).abs() < 1e-12,
+            "the bound of zero proves nothing"
+        );
+        let operators: Vec<u64> = figures.stages.iter().map(|stage| stage.operators).collect();
+        assert_eq!(operators, [2, 1]);
+    }
+}

@@ -13,6 +13,8 @@ mod waits;
 mod agreement;
 #[cfg(test)]
 pub(crate) mod fixtures;
+#[cfg(test)]
+mod hand_cases;
 
 pub use front::{FrontRequest, Goal, figures, front, why};
 pub use labels::{Arrangement, Candidate, Entry, arrange, baseline_file};

@@ -17,8 +17,8 @@ use super::tasks::TaskOrder;
 use super::transfers::TransferOrder;
 use super::{queues, tasks, transfers, waits};
 use crate::estimate::{Estimate, Placement};
+use crate::mapping::PipelineMapping;
 use crate::partition::FusedGraph;
-use crate::pipeline::PipelineMapping;
 
 /// What a plan is made of.
 #[derive(Clone, Copy, Debug)]

@@ -14,8 +14,8 @@ use super::latency::TaskTimes;
 use super::memory;
 use super::placement::Placement;
 use super::throughput::{crossings, interval_bound, stream_latency};
+use crate::mapping::PipelineMapping;
 use crate::partition::{FusedGraph, FusedOpId};
-use crate::pipeline::PipelineMapping;
 
 /// Evaluates a mapping by the rules of `docs/model.md`.
 ///

@@ -4,7 +4,7 @@ use paracompile_frontend::soc::ProcessorSet;
 use paracompile_plan::Nanoseconds;
 
 use super::placement::{MoveIndex, Placement, StorageIndex, Writer};
-use crate::pipeline::StageMapping;
+use crate::mapping::StageMapping;
 
 /// Starts and ends of all tasks, each from the start of its stage; one table for all stages.
 #[derive(Clone, Debug)]

@@ -6,8 +6,8 @@
 use paracompile_frontend::cost::{CostTable, Move};
 use paracompile_frontend::soc::{LocationId, ProcessorId};
 
+use crate::mapping::PipelineMapping;
 use crate::partition::{FusedGraph, FusedOpId, FusedTensorId};
-use crate::pipeline::PipelineMapping;
 
 /// Index in [`Placement::storages`].
 pub(crate) type StorageIndex = usize;

@@ -1,12 +1,17 @@
 //! Which processor runs which fused operator of a stage, and in which order.
 
 mod outcome;
+mod pipeline_mapping;
 mod problem;
 mod schedule;
 
 mod block;
 mod bounds;
+pub mod coarse;
 pub mod decompose;
+#[cfg(test)]
+mod enumeration;
+pub mod fine;
 pub mod frontier;
 mod list_schedule;
 mod local_search;
@@ -19,5 +24,6 @@ pub use bounds::lower_bound;
 pub use list_schedule::{heft, single};
 pub use local_search::improve;
 pub use outcome::{Budget, Effort, Outcome, Proof};
+pub use pipeline_mapping::{PipelineMapping, StageMapping, StageProof};
 pub use problem::{Objective, Operator, Problem, Tensor};
 pub use schedule::{Schedule, Solution, Timing, schedule};

@@ -57,6 +57,15 @@ pub enum Effort {
 }
 
 impl Effort {
+    /// The name in files and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Quick => "quick",
+            Self::Normal => "normal",
+            Self::Thorough => "thorough",
+        }
+    }
+
     /// How many states a frontier search may create.
     pub const fn states(self) -> u64 {
         match self {

@@ -1,16 +1,21 @@
 //! The order of fused operators: topological, gates at their places, branches in one piece.
 //!
-//! The order is traced from the outputs, as Para-Pipe's partitioner does (section II.A): an operator stands as late as its first reader allows, behind everything else that this reader needs and that was traced before.
+//! The order is traced from the outputs, as Para-Pipe's partitioner does (section II.A).
+//! Depth first for a start: an operator stands as late as its first reader allows, behind everything else that this reader needs and that was traced before.
 //! So a projection of a long-lived tensor stands in the layer that reads it and not at the front, where it would be live across every cut in between; and a branch is traced from its end to its start before the next branch begins.
+//! In blocks large enough for inner cuts, operators are then traced one by one: an **extensible** one is an operator whose readers are all traced, and of these the one that adds least to what is live goes next; the others have to wait.
 //! A gate is comparable with all operators, so no choice here can move it.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use paracompile_frontend::arena::IdMap;
 
 use super::blocks::{components, gates, runs};
-use super::{FusedGraph, FusedOp, FusedOpId};
+use super::{FusedGraph, FusedOp, FusedOpId, FusedTensorId};
+
+/// Components from this size on are ordered for inner cuts: those that [`super::CutRule`] cuts by default.
+const LARGE: usize = 24;
 
 /// Puts the operators of a graph, whose order is topological, into the order of this module.
 pub(super) fn arrange(graph: FusedGraph) -> FusedGraph {
@@ -66,13 +71,70 @@ fn branches_together(graph: &FusedGraph) -> Vec<FusedOpId> {
     let all: Vec<_> = graph.ops.ids().collect();
     let mut order = Vec::with_capacity(all.len());
     for run in runs(&all, &gates(graph)) {
-        let first_to_last: BTreeMap<_, _> = components(graph, run.between)
-            .into_iter()
-            .map(|component| (component[0], component))
-            .collect();
-        order.extend(first_to_last.into_values().flatten());
+        for component in components(graph, run.between) {
+            if component.len() >= LARGE {
+                order.extend(least_live(graph, &component));
+            } else {
+                order.extend(component);
+            }
+        }
         order.extend(run.closing);
     }
+    order
+}
+
+/// Traces `ops` (convex, ascending) from their ends, such that few tensors are live behind each position, and of few the smaller ones; of equals the later one goes first.
+///
+/// Greedy: the sum over all positions is not minimal, but places between layers and cells, where cuts belong, are found.
+pub(super) fn least_live(graph: &FusedGraph, ops: &[FusedOpId]) -> Vec<FusedOpId> {
+    let position = |id: &FusedOpId| ops.binary_search(id).ok();
+    let weight = |tensor: FusedTensorId| (1, i128::from(graph.tensors[tensor].bytes.count()));
+    let is_read = |tensor: &FusedTensorId| !graph.tensors[*tensor].readers.is_empty();
+    // By how much tracing an operator would change what is live: what it reads comes, what it writes goes.
+    let mut growth: Vec<(i128, i128)> = Vec::with_capacity(ops.len());
+    let mut untraced_readers: Vec<usize> = Vec::with_capacity(ops.len());
+    for &id in ops {
+        let op = &graph.ops[id];
+        let comes = op.reads.iter().map(|&tensor| weight(tensor));
+        let goes = op.writes.iter().copied().filter(is_read).map(weight);
+        let change = goes.fold((0, 0), |sum, (count, bytes)| (sum.0 - count, sum.1 - bytes));
+        growth.push(comes.fold(change, |sum, (count, bytes)| (sum.0 + count, sum.1 + bytes)));
+        let readers = op
+            .writes
+            .iter()
+            .flat_map(|&tensor| &graph.tensors[tensor].readers);
+        untraced_readers.push(readers.filter_map(position).count());
+    }
+    let mut extensible: BTreeSet<_> = (0..ops.len())
+        .filter(|&slot| untraced_readers[slot] == 0)
+        .map(|slot| (growth[slot], Reverse(slot)))
+        .collect();
+    let mut live = BTreeSet::new();
+    let mut order = Vec::with_capacity(ops.len());
+    while let Some((_, Reverse(slot))) = extensible.pop_first() {
+        order.push(ops[slot]);
+        for &tensor in &graph.ops[ops[slot]].reads {
+            if live.insert(tensor) {
+                // It is live from here on, so its other readers no longer add it.
+                let (count, bytes) = weight(tensor);
+                for other in graph.tensors[tensor].readers.iter().filter_map(position) {
+                    let waits = !extensible.remove(&(growth[other], Reverse(other)));
+                    growth[other].0 -= count;
+                    growth[other].1 -= bytes;
+                    if !waits {
+                        extensible.insert((growth[other], Reverse(other)));
+                    }
+                }
+            }
+            if let Some(producer) = graph.tensors[tensor].producer.as_ref().and_then(position) {
+                untraced_readers[producer] -= 1;
+                if untraced_readers[producer] == 0 {
+                    extensible.insert((growth[producer], Reverse(producer)));
+                }
+            }
+        }
+    }
+    order.reverse();
     order
 }
 

@@ -7,6 +7,7 @@ use paracompile_plan::OpClass;
 use proptest::prelude::*;
 
 use super::blocks::gates;
+use super::order::least_live;
 use super::sketch::Sketch;
 use super::{
     Branch, CutRule, FusedGraph, FusedOpId, FusionRule, SegmentKind, fuse_by, segment, segment_by,
@@ -214,6 +215,19 @@ proptest! {
         };
         let expected = names(&fused);
         prop_assert_eq!(names(&fused.clone().reordered(&shuffled(&fused, seed))), expected);
+    }
+
+    #[test]
+    fn tracing_by_what_is_live_gives_a_topological_order(recipes in recipes(40), inputs in 1..3usize) {
+        let fused = fuse_by(&graph_of(&recipes, inputs), FusionRule::Fuse);
+        let all: Vec<_> = fused.ops.ids().collect();
+        let order = least_live(&fused, &all);
+        let mut seen = BTreeSet::new();
+        for id in &order {
+            prop_assert!(fused.producers(*id).iter().all(|producer| seen.contains(producer)));
+            prop_assert!(seen.insert(*id));
+        }
+        prop_assert_eq!(seen.len(), all.len());
     }
 
     #[test]

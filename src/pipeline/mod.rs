@@ -1,11 +1,9 @@
 //! Pipelines: which segments form a stage, and on which processors.
 
 mod label_set;
-mod pipeline_mapping;
 mod pipelines;
 mod search;
 
 pub use label_set::Cost;
-pub use pipeline_mapping::{PipelineMapping, StageMapping, StageProof};
 pub use pipelines::{Candidate, pipelines};
 pub use search::{Chosen, Found, Offer, Space, search};

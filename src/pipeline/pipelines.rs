@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use paracompile_frontend::soc::ProcessorSet;
+use paracompile_plan::{Nanojoules, Nanoseconds};
 use rayon::prelude::*;
 
+use super::Cost;
 use super::search::{Found, Offer, Space, search};
-use super::{Cost, PipelineMapping};
-use crate::mapping::{Budget, Entry, StageMapper, StageOption};
+use crate::mapping::decompose::{Entry, StageMapper, StageOption};
+use crate::mapping::{Budget, PipelineMapping};
 
 /// A complete pipeline with the cost that the search found for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +20,26 @@ pub struct Candidate {
     pub mapping: PipelineMapping,
     /// `Σ T_s(S)`, `max T_s(A)` and `E_dyn` under `A`.
     pub cost: Cost,
+}
+
+impl Candidate {
+    /// A mapping that was found elsewhere, with its times.
+    pub fn new(
+        mapping: PipelineMapping,
+        latency: Nanoseconds,
+        interval: Nanoseconds,
+        energy: Nanojoules,
+    ) -> Self {
+        Self {
+            mapping,
+            cost: Cost {
+                latency,
+                bottleneck: interval,
+                energy,
+                memory: Vec::new(),
+            },
+        }
+    }
 }
 
 /// All pipelines of at most `max_stages` stages that no other on the same processors covers, by processor set, then latency.

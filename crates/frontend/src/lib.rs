@@ -6,6 +6,10 @@ pub mod ir;
 
 pub mod import;
 
+pub mod facts;
+
 pub mod soc;
 
 pub mod cost;
+
+pub mod facts;

@@ -2,6 +2,18 @@
 //!
 //! A plan is the contract between the compiler that makes it and the runtime that executes it.
 //! This crate knows neither: it depends on no solver, no model format and no device, so that the checker cannot share a fault with what it judges.
+//!
+//! ```no_run
+//! # fn facts() -> paracompile_plan::facts::ModelFacts { unimplemented!() }
+//! use std::path::Path;
+//! use paracompile_plan::{check_structure, read_plan};
+//!
+//! let plan = read_plan(Path::new("plans/01-single-big.json"))?;
+//! for violation in check_structure(&plan, &facts()) {
+//!     eprintln!("{violation}");
+//! }
+//! # Ok::<(), paracompile_plan::ReadError>(())
+//! ```
 
 mod units;
 
@@ -24,4 +36,4 @@ pub use op_class::{OpClass, UnknownClass};
 pub use plan::Plan;
 pub use read::{ReadError, read_front, read_plan};
 pub use units::{Bytes, Joules, Milliwatts, Nanojoules, Nanoseconds, Seconds, Slowdown, Watts};
-pub use write::{WriteError, write_json};
+pub use write::{WriteError, write_json, write_text};

@@ -9,7 +9,8 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, Unexpected};
+use serde::{Deserialize, Deserializer, Serialize};
 
 macro_rules! integer_unit {
     ($(#[$doc:meta])* $name:ident) => {
@@ -151,11 +152,20 @@ fn scale(value: u64, numerator: u128, denominator: u128) -> u64 {
 }
 
 /// A factor of at least one by which processors in use together slow each other, in thousandths (rule M4).
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Slowdown(u32);
+pub struct Slowdown(#[schemars(range(min = 1000))] u32);
+
+impl<'de> Deserialize<'de> for Slowdown {
+    /// Refuses factors below one, like the constructor.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let thousandths = u32::deserialize(deserializer)?;
+        Self::from_thousandths(thousandths).ok_or_else(|| {
+            let found = Unexpected::Unsigned(u64::from(thousandths));
+            D::Error::invalid_value(found, &"a factor of at least 1000 thousandths")
+        })
+    }
+}
 
 impl Slowdown {
     /// No slowdown.
@@ -362,6 +372,8 @@ mod tests {
         assert!(Watts::new(f64::NAN).is_none());
         assert!(Joules::new(f64::INFINITY).is_none());
         assert!(Slowdown::from_thousandths(999).is_none());
+        let error = serde_json::from_str::<Slowdown>("999").unwrap_err();
+        assert!(error.to_string().contains("at least 1000"), "{error}");
     }
 
     #[test]

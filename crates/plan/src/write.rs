@@ -32,21 +32,30 @@ pub enum WriteError {
 
 /// Writes `value` as indented JSON with a newline at the end: to a temporary file in the same directory, which is then renamed.
 pub fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), WriteError> {
-    let io = |source| WriteError::Io {
-        path: path.to_owned(),
-        source,
-    };
     let mut text = serde_json::to_vec_pretty(value).map_err(|source| WriteError::Json {
         path: path.to_owned(),
         source,
     })?;
     text.push(b'\n');
+    write_bytes(path, &text)
+}
+
+/// Writes text in the same way.
+pub fn write_text(path: &Path, text: &str) -> Result<(), WriteError> {
+    write_bytes(path, text.as_bytes())
+}
+
+fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    let io = |source| WriteError::Io {
+        path: path.to_owned(),
+        source,
+    };
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         Some(_) | None => Path::new("."),
     };
     let mut file = temporary(directory).map_err(io)?;
-    file.write_all(&text).map_err(io)?;
+    file.write_all(bytes).map_err(io)?;
     file.persist(path).map_err(|error| io(error.error))?;
     Ok(())
 }

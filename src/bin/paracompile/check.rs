@@ -5,10 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use paracompile::check::check;
 use paracompile::cost::cost_facts;
 use paracompile::facts::model_facts;
-use paracompile::plan::{Plan, read_plan};
+use paracompile::plan::{Plan, check, read_plan};
 use paracompile::soc::Soc;
 
 use crate::args::CheckArgs;
@@ -90,7 +89,11 @@ fn plans(path: &Path) -> Result<Vec<(PathBuf, Plan)>, Failure> {
     if path.is_dir() {
         let nested = ["plans", "baselines"].map(|name| path.join(name));
         let folders: Vec<&Path> = if nested[0].is_dir() {
-            nested.iter().map(PathBuf::as_path).filter(|folder| folder.is_dir()).collect()
+            nested
+                .iter()
+                .map(PathBuf::as_path)
+                .filter(|folder| folder.is_dir())
+                .collect()
         } else {
             vec![path]
         };
@@ -100,7 +103,10 @@ fn plans(path: &Path) -> Result<Vec<(PathBuf, Plan)>, Failure> {
             })?;
             let mut found: Vec<PathBuf> = entries
                 .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-                .filter(|file| file.extension().is_some_and(|extension| extension == "json"))
+                .filter(|file| {
+                    file.extension()
+                        .is_some_and(|extension| extension == "json")
+                })
                 .collect();
             found.sort();
             files.append(&mut found);

@@ -82,7 +82,10 @@ impl Failure {
     }
 
     /// Adds one line of detail for each item.
-    pub(crate) fn with_details(mut self, details: impl IntoIterator<Item = impl fmt::Display>) -> Self {
+    pub(crate) fn with_details(
+        mut self,
+        details: impl IntoIterator<Item = impl fmt::Display>,
+    ) -> Self {
         self.details
             .extend(details.into_iter().map(|detail| detail.to_string()));
         self

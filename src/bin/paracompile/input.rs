@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use paracompile::cost::{CostOverrides, CostTable, read_overrides};
-use paracompile::import::{Imported, ImportOptions, import};
+use paracompile::import::{ImportOptions, Imported, import};
 use paracompile::ir::VerifiedGraph;
 use paracompile::soc::Soc;
 
@@ -24,7 +24,10 @@ pub(crate) fn printed(text: &str) -> Result<ExitCode, Failure> {
 pub(crate) fn model(path: &Path, dims: &DimArgs, quiet: bool) -> Result<Imported, Failure> {
     let mut bound = BTreeMap::new();
     for (name, value) in &dims.dims {
-        if bound.insert(name.clone(), *value).is_some_and(|before| before != *value) {
+        if bound
+            .insert(name.clone(), *value)
+            .is_some_and(|before| before != *value)
+        {
             return Err(Failure::new(
                 Kind::Usage,
                 format!("--dim {name}: bound to two values"),

@@ -51,7 +51,7 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Result<ExitCode, Failure> {
     match cli.command {
-        None => map::run(cli.map),
+        None => map::run(&cli.map),
         Some(Command::Inspect(args)) => inspect::run(&args),
         Some(Command::Soc { action }) => soc::run(&action),
         Some(Command::Costs(args)) => costs::run(&args),

@@ -76,7 +76,15 @@ pub(crate) fn report(summary: &Summary<'_>) -> String {
 }
 
 const HEADER: [&str; 9] = [
-    "", "strategy", "stages", "latency", "in stream", "frames/s", "energy", "gap", "best at",
+    "",
+    "strategy",
+    "stages",
+    "latency",
+    "in stream",
+    "frames/s",
+    "energy",
+    "gap",
+    "best at",
 ];
 
 /// The plans to show: all, or the labelled ones and others spread evenly over the front.
@@ -120,7 +128,11 @@ fn row(front: &Front, index: usize) -> [String; 9] {
         labels,
         figures,
     } = &front.plans[index];
-    let mark = if *file == front.recommended { "→" } else { "" };
+    let mark = if *file == front.recommended {
+        "→"
+    } else {
+        ""
+    };
     let labels: Vec<&str> = labels.iter().map(|label| label.name()).collect();
     [
         format!("{mark}{:>3}", index + 1),
@@ -136,7 +148,10 @@ fn row(front: &Front, index: usize) -> [String; 9] {
 }
 
 fn stages(stages: &[paracompile::front::FrontStage]) -> String {
-    let names: Vec<String> = stages.iter().map(|stage| stage.processors.join("+")).collect();
+    let names: Vec<String> = stages
+        .iter()
+        .map(|stage| stage.processors.join("+"))
+        .collect();
     names.join(" | ")
 }
 

@@ -23,8 +23,16 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<ExitCode, Failure> {
         ..SimulateOptions::default()
     };
     let options = SimulateOptions {
-        links: if args.serial_links { Links::Serial } else { base.links },
-        contention: if args.dynamic_contention { Contention::Dynamic } else { base.contention },
+        links: if args.serial_links {
+            Links::Serial
+        } else {
+            base.links
+        },
+        contention: if args.dynamic_contention {
+            Contention::Dynamic
+        } else {
+            base.contention
+        },
         host: if args.host { Host::Enqueues } else { base.host },
         ..base
     };
@@ -67,7 +75,11 @@ fn table(plan: &Plan, simulation: &Simulation, change: Option<&Change>) -> Strin
     );
     let predicted = &plan.predicted;
     for (name, value, foreseen) in [
-        ("latency of one frame", simulation.latency, Some(predicted.latency_ns)),
+        (
+            "latency of one frame",
+            simulation.latency,
+            Some(predicted.latency_ns),
+        ),
         (
             "latency of the last frame",
             simulation.saturated_latency,

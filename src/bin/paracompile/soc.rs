@@ -16,7 +16,8 @@ pub(crate) fn run(action: &SocAction) -> Result<ExitCode, Failure> {
         SocAction::List { json } => list(*json),
         SocAction::Show { name } => show(name),
         SocAction::Check { file } => {
-            let soc = Soc::load(file).map_err(|error| Failure::from_error(Kind::Profile, &error))?;
+            let soc =
+                Soc::load(file).map_err(|error| Failure::from_error(Kind::Profile, &error))?;
             printed(&describe(&soc))
         }
     }

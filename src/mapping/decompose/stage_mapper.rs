@@ -14,8 +14,8 @@ use super::super::{Budget, Effort};
 use super::blocks::{BlockKey, Blocks, Retimed};
 use super::stage_graph::{Entry, StageGraph};
 use super::sweep::{Label, Path, Steps, undominated};
+use crate::mapping::{StageMapping, StageProof};
 use crate::partition::FusedOpId;
-use crate::pipeline::{StageMapping, StageProof};
 
 /// How hard to search, and how long.
 #[derive(Clone, Copy, Debug)]
@@ -115,6 +115,10 @@ impl<'a> StageMapper<'a> {
             blocks: Blocks::default(),
             memo: Mutex::default(),
         }
+    }
+
+    pub(super) const fn graph(&self) -> &StageGraph {
+        &self.graph
     }
 
     /// Where network inputs are before the first stage.

@@ -2,22 +2,19 @@
 //!
 //! People put their own measurements here, so every mistake is reported with its place, and a file for another network is refused.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
 
 use paracompile_plan::plan::Source;
-use paracompile_plan::{Joules, OpClass, Seconds};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::error::{CostError, CostsFileError, OverrideDefect, OverrideProblem};
+use super::error::CostsFileError;
+use super::overrides::CostOverrides;
 use super::table::{CostTable, MOST_SECONDS};
-use crate::ir::{OpId, VerifiedGraph};
+use crate::ir::VerifiedGraph;
 use crate::soc::reading::{At, Reading};
-use crate::soc::{
-    Defect, Processor, ProcessorId, Soc, near_matches, parse, read_text, sha256_hex, shown,
-};
+use crate::soc::{parse, read_text};
 
 /// The largest file that is read: half a million entries.
 const MOST_BYTES: u64 = 64 << 20;
@@ -58,35 +55,6 @@ pub struct CostEntry {
     pub source: Source,
 }
 
-/// Measured costs that replace what a profile says; the default replaces nothing.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct CostOverrides {
-    file: Option<CostsFile>,
-    /// Processors that the chip has but that are not chosen.
-    left_out: BTreeSet<String>,
-}
-
-/// A measured cost, found to belong to an operator and a processor.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Overriding {
-    index: usize,
-    pub(super) time: Seconds,
-    pub(super) energy: Option<Joules>,
-    pub(super) source: Source,
-}
-
-impl Overriding {
-    pub(super) fn no_energy(&self, processor: &Processor, class: OpClass) -> OverrideProblem {
-        OverrideProblem {
-            index: self.index,
-            defect: OverrideDefect::NoEnergy {
-                processor: processor.name.clone(),
-                class,
-            },
-        }
-    }
-}
-
 /// Reads a file of measured costs; that its entries belong to a network and a chip is checked by [`CostTable::new`].
 pub fn read_overrides(path: &Path) -> Result<CostOverrides, CostsFileError> {
     let text = read_text(path, MOST_BYTES)?;
@@ -119,6 +87,9 @@ pub fn costs_of(table: &CostTable, graph: &VerifiedGraph) -> CostsFile {
 }
 
 /// Writes a file of costs: completely or not at all.
+///
+/// # Panics
+/// Never: costs are strings and finite numbers under string keys.
 pub fn write_costs(costs: &CostsFile, path: &Path) -> Result<(), CostsFileError> {
     let failed = |source| CostsFileError::Write {
         path: path.to_owned(),
@@ -144,6 +115,9 @@ pub fn write_costs(costs: &CostsFile, path: &Path) -> Result<(), CostsFileError>
 }
 
 /// The JSON Schema of `costs.json`, with a line break at the end: `docs/schema/costs.schema.json`.
+///
+/// # Panics
+/// Never: a schema holds only strings, numbers, lists and objects with string keys.
 pub fn costs_json_schema() -> String {
     let mut text = serde_json::to_string_pretty(&schemars::schema_for!(CostsFile))
         .expect("a schema holds only strings, numbers, lists and objects with string keys");
@@ -163,153 +137,13 @@ impl CostOverrides {
             None
         };
         match file {
-            Some(file) if reading.problems.is_empty() => Ok(Self {
-                file: Some(file),
-                left_out: BTreeSet::new(),
-            }),
+            Some(file) if reading.problems.is_empty() => Ok(Self::of(file)),
             _ => Err(CostsFileError::Invalid {
                 origin: origin.to_owned(),
                 problems: reading.problems,
             }),
         }
     }
-
-    /// The same costs for a chip of which only the processors of `chosen` remain: those of the others are passed over instead of refused.
-    /// The digest stays, as that of a restricted chip does.
-    #[must_use]
-    pub fn restricted(mut self, whole: &Soc, chosen: &Soc) -> Self {
-        let dropped = whole
-            .processors
-            .iter()
-            .map(|(_, processor)| &processor.name)
-            .filter(|name| chosen.processor(name).is_none());
-        self.left_out.extend(dropped.cloned());
-        self
-    }
-
-    /// The digest of a profile with these costs on top.
-    pub(super) fn digest(&self, profile: &str) -> String {
-        let entries = self.file.as_ref().map_or(&[][..], |file| &file.entries);
-        if entries.is_empty() {
-            return profile.to_owned();
-        }
-        let mut lines: Vec<String> = entries
-            .iter()
-            .map(|entry| {
-                serde_json::to_string(entry)
-                    .expect("costs are strings and finite numbers under string keys")
-            })
-            .collect();
-        lines.sort_unstable();
-        sha256_hex(format!("{profile}\n{}\n", lines.join("\n")).as_bytes())
-    }
-
-    /// Which operator and processor each cost is for; all that belong nowhere at once.
-    pub(super) fn resolve(
-        &self,
-        graph: &VerifiedGraph,
-        soc: &Soc,
-    ) -> Result<BTreeMap<(OpId, ProcessorId), Overriding>, CostError> {
-        let mut resolved: BTreeMap<(OpId, ProcessorId), Overriding> = BTreeMap::new();
-        let Some(file) = &self.file else {
-            return Ok(resolved);
-        };
-        if file.graph_digest != graph.digest {
-            return Err(CostError::OtherGraph {
-                expected: graph.digest.clone(),
-                found: shown(&file.graph_digest),
-            });
-        }
-        let mut at_node: BTreeMap<(u32, &[u32]), Vec<OpId>> = BTreeMap::new();
-        for (id, op) in graph.ops.iter() {
-            let place = (op.at.node, op.at.inside.as_slice());
-            at_node.entry(place).or_default().push(id);
-        }
-        let mut problems = Vec::new();
-        for (index, entry) in file.entries.iter().enumerate() {
-            let here = at_node.get(&(entry.node, entry.inside.as_slice()));
-            let operator = operator(entry, here.map_or(&[], Vec::as_slice), graph);
-            let processor = soc.processor(&entry.processor);
-            let is_left_out = processor.is_none() && self.left_out.contains(&entry.processor);
-            let mut report = |defect| problems.push(OverrideProblem { index, defect });
-            if processor.is_none() && !is_left_out {
-                let known = soc.processors.iter().map(|(_, known)| known.name.as_str());
-                report(OverrideDefect::UnknownProcessor {
-                    processor: entry.processor.clone(),
-                    near: near_matches(&entry.processor, known),
-                });
-            }
-            let overriding = Seconds::new(entry.time_s).map(|time| Overriding {
-                index,
-                time,
-                energy: entry.energy_j.and_then(Joules::new),
-                source: entry.source,
-            });
-            match (operator, processor, overriding) {
-                (Err(defect), _, _) => report(defect),
-                (Ok(operator), Some(processor), Some(overriding)) => {
-                    match resolved.get(&(operator, processor)) {
-                        Some(earlier) => report(OverrideDefect::Duplicate {
-                            first: earlier.index,
-                        }),
-                        None => {
-                            resolved.insert((operator, processor), overriding);
-                        }
-                    }
-                }
-                (Ok(_), _, _) => {}
-            }
-        }
-        if problems.is_empty() {
-            Ok(resolved)
-        } else {
-            Err(CostError::Overrides(problems))
-        }
-    }
-}
-
-/// The operator that an entry is for, among those `here` at its node.
-fn operator(
-    entry: &CostEntry,
-    here: &[OpId],
-    graph: &VerifiedGraph,
-) -> Result<OpId, OverrideDefect> {
-    let written = || {
-        here.iter()
-            .map(|&id| graph.ops[id].at.output.clone())
-            .collect()
-    };
-    let found = match (&entry.output, here) {
-        (_, []) => {
-            return Err(OverrideDefect::UnknownNode {
-                node: entry.node,
-                inside: entry.inside.clone(),
-            });
-        }
-        (None, [only]) => *only,
-        (None, _) => {
-            return Err(OverrideDefect::Ambiguous {
-                node: entry.node,
-                written: written(),
-            });
-        }
-        (Some(output), _) => here
-            .iter()
-            .copied()
-            .find(|&id| graph.ops[id].at.output == *output)
-            .ok_or_else(|| OverrideDefect::OtherOutput {
-                node: entry.node,
-                found: output.clone(),
-                written: written(),
-            })?,
-    };
-    let op = &graph.ops[found];
-    if op.class().is_none() {
-        return Err(OverrideDefect::Free {
-            operator: op.name.clone(),
-        });
-    }
-    Ok(found)
 }
 
 fn costs_file(reading: &mut Reading, at: &At<'_>) -> Option<CostsFile> {
@@ -371,14 +205,7 @@ fn cost_entry(reading: &mut Reading, at: &At<'_>) -> Option<CostEntry> {
 
 fn node_index(reading: &mut Reading, at: &At<'_>) -> Option<u32> {
     let count = reading.count(at, (0.0, f64::from(u32::MAX)))?;
-    match u32::try_from(count) {
-        Ok(index) => Some(index),
-        Err(_) => {
-            #[expect(clippy::cast_precision_loss, reason = "only shown")]
-            reading.report(at, Defect::NotWhole(count as f64));
-            None
-        }
-    }
+    u32::try_from(count).ok()
 }
 
 #[cfg(test)]
@@ -407,18 +234,17 @@ mod tests {
     ]}"#;
 
     fn problems(text: &str) -> Vec<String> {
-        match CostOverrides::from_json(text, "costs.json").unwrap_err() {
-            CostsFileError::Invalid { problems, .. } => {
-                problems.iter().map(ToString::to_string).collect()
-            }
-            other => panic!("{other}"),
-        }
+        let error = CostOverrides::from_json(text, "costs.json").unwrap_err();
+        let CostsFileError::Invalid { problems, .. } = error else {
+            panic!("{error}");
+        };
+        problems.iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn what_is_read_is_what_the_types_say() {
         let read = CostOverrides::from_json(COSTS, "costs.json").unwrap();
-        assert_eq!(read.file.unwrap(), serde_json::from_str(COSTS).unwrap());
+        assert_eq!(*read.file().unwrap(), serde_json::from_str(COSTS).unwrap());
     }
 
     #[test]
@@ -461,7 +287,7 @@ mod tests {
         let path = folder.path().join("costs.json");
         let costs: CostsFile = serde_json::from_str(COSTS).unwrap();
         write_costs(&costs, &path).unwrap();
-        assert_eq!(read_overrides(&path).unwrap().file.unwrap(), costs);
+        assert_eq!(*read_overrides(&path).unwrap().file().unwrap(), costs);
         let missing = folder.path().join("nowhere/costs.json");
         let error = write_costs(&costs, &missing).unwrap_err();
         assert!(error.to_string().contains("nowhere/costs.json"), "{error}");

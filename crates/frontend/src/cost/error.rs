@@ -212,10 +212,9 @@ fn considered(unsupported: &[Unsupported]) -> String {
 }
 
 fn within(inside: &[u32]) -> String {
-    inside
-        .iter()
-        .map(|step| format!(" inside {step}"))
-        .collect()
+    inside.iter().fold(String::new(), |text, step| {
+        text + " inside " + &step.to_string()
+    })
 }
 
 fn quoted(names: &[String]) -> String {

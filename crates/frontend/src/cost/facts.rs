@@ -2,7 +2,9 @@
 
 use paracompile_plan::facts::{ContentionFacts, CostFacts, LinkFacts, MemoryFacts, ProcessorFacts};
 
-use super::table::{CostTable, seconds_per_byte};
+use super::table::CostTable;
+use super::transfer::seconds_per_byte;
+use crate::arena::Id;
 use crate::ir::VerifiedGraph;
 
 /// Everything of `table` that a checker needs, decimals included.
@@ -57,11 +59,7 @@ pub fn cost_facts(graph: &VerifiedGraph, table: &CostTable) -> CostFacts {
             .contention
             .iter()
             .map(|entry| ContentionFacts {
-                set: entry
-                    .set
-                    .iter()
-                    .map(|processor| processor.index())
-                    .collect(),
+                set: entry.set.iter().map(Id::index).collect(),
                 factor: entry
                     .factor
                     .iter()

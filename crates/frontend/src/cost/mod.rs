@@ -2,9 +2,11 @@
 
 mod features;
 mod table;
+mod transfer;
 
 mod costs_file;
 mod facts;
+mod overrides;
 
 mod error;
 
@@ -12,9 +14,11 @@ mod error;
 mod small_graph;
 
 pub use costs_file::{
-    CostEntry, CostOverrides, CostsFile, costs_json_schema, costs_of, read_overrides, write_costs,
+    CostEntry, CostsFile, costs_json_schema, costs_of, read_overrides, write_costs,
 };
 pub use error::{CostError, CostsFileError, OverrideDefect, OverrideProblem, TooLong, Unsupported};
 pub use facts::cost_facts;
 pub use features::evaluate;
-pub use table::{CostTable, GroupCost, MOST_SECONDS, Move};
+pub use overrides::CostOverrides;
+pub use table::{CostTable, GroupCost, MOST_SECONDS};
+pub use transfer::Move;

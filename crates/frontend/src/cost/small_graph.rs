@@ -1,15 +1,18 @@
-//! A network of four operators for the tests of this step: convolution, activation, a view, and an addition.
+//! A network of four operators and a chip of two processors for the tests of this step.
 
 use std::collections::BTreeMap;
 
 use paracompile_plan::plan::{ModelKind, OperatorRef};
 use paracompile_plan::{Bytes, OpClass};
+use serde_json::Value;
 
 use crate::arena::{Arena, Id};
+use crate::cost::{CostOverrides, CostTable};
 use crate::ir::{
-    DataType, Graph, Op, OpKind, Shape, Tensor, TensorId, TensorRole, VerifiedGraph, WeightRef,
-    Work, verify,
+    DataType, Graph, Op, OpId, OpKind, Shape, Tensor, TensorId, TensorRole, VerifiedGraph,
+    WeightRef, Work, verify,
 };
+use crate::soc::{ProcessorId, Soc};
 
 /// Digest of [`small_graph`].
 pub(super) const DIGEST: &str = "small";
@@ -132,4 +135,38 @@ fn op(
         outputs: vec![output],
         work,
     }
+}
+
+/// Index of the convolution in [`small_graph`].
+pub(super) const CONV: usize = 0;
+/// Index of the activation.
+pub(super) const RELU: usize = 1;
+/// Index of the view.
+pub(super) const FLATTEN: usize = 2;
+/// Index of the addition.
+pub(super) const ADD: usize = 3;
+
+/// The documented example: `cpu` runs all classes and fuses activations, `gpu` runs convolutions.
+pub(super) fn example(edit: impl FnOnce(&mut Value)) -> Soc {
+    let document = include_str!("../../../../docs/soc-profile.md");
+    let text = document
+        .split("```")
+        .find_map(|part| part.strip_prefix("json\n"))
+        .unwrap();
+    let mut profile = serde_json::from_str(text).unwrap();
+    edit(&mut profile);
+    Soc::from_json(&profile.to_string(), "example").unwrap()
+}
+
+/// Costs of [`small_graph`] as the profile says them.
+pub(super) fn table(soc: &Soc) -> CostTable {
+    CostTable::new(&small_graph(), soc, &CostOverrides::default(), None).unwrap()
+}
+
+pub(super) fn ids(members: &[usize]) -> Vec<OpId> {
+    members.iter().copied().map(OpId::from_index).collect()
+}
+
+pub(super) fn processor(soc: &Soc, name: &str) -> ProcessorId {
+    soc.processor(name).unwrap()
 }

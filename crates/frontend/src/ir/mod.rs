@@ -7,9 +7,17 @@ mod tensor;
 mod verify;
 mod work;
 
+pub mod topo;
+
+mod summary;
+
+mod dump;
+
+pub use dump::dump;
 pub use graph::Graph;
 pub use op::{Op, OpId, OpKind};
 pub use shape::{DataType, Shape};
+pub use summary::{ClassTotals, Summary};
 pub use tensor::{Tensor, TensorId, TensorRole, WeightRef};
 pub use verify::{VerifiedGraph, VerifyError, verify};
 pub use work::Work;

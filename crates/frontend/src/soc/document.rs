@@ -92,9 +92,13 @@ pub(crate) fn parse(text: &str, limit: u64, origin: &str) -> Result<Value, Docum
 
 /// SHA-256 in hexadecimal.
 pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
+    const DIGITS: [char; 16] = [
+        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+    ];
     Sha256::digest(bytes)
         .iter()
-        .map(|byte| format!("{byte:02x}"))
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .map(|digit| DIGITS[usize::from(digit)])
         .collect()
 }
 

@@ -194,6 +194,9 @@ pub enum Number {
 }
 
 /// The JSON Schema of profiles, with a line break at the end: `docs/schema/soc.schema.json`.
+///
+/// # Panics
+/// Never: a schema holds only strings, numbers, lists and objects with string keys.
 pub fn json_schema() -> String {
     let schema = schemars::schema_for!(SocFile);
     let mut text = serde_json::to_string_pretty(&schema)

@@ -21,6 +21,10 @@ impl ProcessorSet {
     }
 
     /// The first `count` processors.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "at most 16 bits are set, as many as a profile has processors"
+    )]
     pub const fn first(count: usize) -> Self {
         Self(((1u32 << count) - 1) as u16)
     }

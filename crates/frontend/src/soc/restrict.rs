@@ -36,16 +36,15 @@ impl Soc {
         let mut kept = ProcessorSet::EMPTY;
         let mut unknown = Vec::new();
         for name in names.iter().map(AsRef::as_ref) {
-            match self.processor(name) {
-                Some(processor) => kept = kept.union(ProcessorSet::only(processor)),
-                None => {
-                    let mut near = near_matches(name, known());
-                    if near.is_empty() {
-                        near = known().map(str::to_owned).collect();
-                    }
-                    unknown.push((name.to_owned(), near));
-                }
+            if let Some(processor) = self.processor(name) {
+                kept = kept.union(ProcessorSet::only(processor));
+                continue;
             }
+            let mut near = near_matches(name, known());
+            if near.is_empty() {
+                near = known().map(str::to_owned).collect();
+            }
+            unknown.push((name.to_owned(), near));
         }
         if !unknown.is_empty() {
             return Err(SocError::UnknownProcessors {

@@ -117,6 +117,10 @@ fn memories<'a>(reading: &mut Reading, at: &At<'a>) -> (Option<Arena<Memory>>, N
 }
 
 /// The size, or the inner `None` for null: no limit.
+#[expect(
+    clippy::option_option,
+    reason = "unreadable and unlimited are different, and this stays within the file"
+)]
 fn memory_limit(reading: &mut Reading, at: &At<'_>) -> Option<Option<Bytes>> {
     let field = reading.field(at, "bytes")?;
     if field.value.is_null() {
@@ -279,7 +283,7 @@ mod tests {
             &found,
             "contention[0].set[0]: `cpuu` is not a known processor; did you mean `cpu`?",
         );
-        let found = problem_with("/contention/0/set/0", json!("gpu"));
+        let found = problem_with("/contention/0/set", json!(["cpu", "gpu", "gpu"]));
         assert_starts(
             &found,
             "contention[0].set[2]: processor `gpu` appears twice",

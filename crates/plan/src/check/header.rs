@@ -26,6 +26,7 @@ pub(super) fn judge(plan: &Plan, network: &Network<'_>, found: &mut Vec<Violatio
         &plan.predicted.interval_ns,
     );
     labels(plan, found);
+    contention(plan, found);
 }
 
 fn model(plan: &Plan, network: &Network<'_>, found: &mut Vec<Violation>) {
@@ -87,5 +88,24 @@ fn labels(plan: &Plan, found: &mut Vec<Violation>) {
             });
         }
         previous = Some(label);
+    }
+}
+
+/// Sets name processors of the plan, factors members of the set; the factors themselves need the profile.
+fn contention(plan: &Plan, found: &mut Vec<Violation>) {
+    for (index, entry) in plan.contention.iter().enumerate() {
+        let strangers = (entry.set.iter())
+            .filter(|name| !(plan.processors.iter()).any(|processor| processor.name == **name))
+            .map(|name| ("set", name));
+        let outsiders = (entry.factor.keys())
+            .filter(|name| !entry.set.contains(name))
+            .map(|name| ("factor", name));
+        for (field, name) in strangers.chain(outsiders) {
+            found.push(Violation::UnknownReference {
+                at: Place::Contention(index),
+                field,
+                value: name.clone(),
+            });
+        }
     }
 }

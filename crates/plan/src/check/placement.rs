@@ -244,7 +244,7 @@ fn stages(plan: &Plan, found: &mut Vec<Violation>) -> Vec<Option<usize>> {
         }
     }
     if plan.stages.is_empty() {
-        found.push(Violation::EmptyText {
+        found.push(Violation::Empty {
             at: Place::Plan,
             field: "stages",
         });

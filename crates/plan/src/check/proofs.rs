@@ -56,7 +56,7 @@ fn proof(at: &Place, proof: &Proof, value: Nanoseconds, found: &mut Vec<Violatio
         ("proof.scope", &proof.scope),
     ] {
         if text.trim().is_empty() {
-            found.push(Violation::EmptyText {
+            found.push(Violation::Empty {
                 at: at.clone(),
                 field,
             });

@@ -167,9 +167,9 @@ pub enum Violation {
         /// The list.
         list: List,
     },
-    /// A text for people is empty.
+    /// A text for people, or the list of stages, is empty.
     #[error("{at}: {field} is empty")]
-    EmptyText {
+    Empty {
         /// Where.
         at: Place,
         /// Which field.

@@ -1,6 +1,8 @@
 //! The checker against plans written by hand, their mutants, and an oracle for waits.
 
 #[cfg(test)]
+mod emitter;
+#[cfg(test)]
 mod facts;
 #[cfg(test)]
 mod hand;

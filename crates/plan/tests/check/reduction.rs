@@ -6,7 +6,8 @@ use paracompile_plan::plan::{Action, Command, Plan, QueueKind, Wait};
 use paracompile_plan::{Violation, check_structure};
 use proptest::prelude::*;
 
-use crate::random::{Choices, Random, number, random};
+use crate::emitter::number;
+use crate::random::{Choices, Random, random};
 
 /// A dependency: the second waits for the first, so many frames back.
 type Edge = (Action, Action, usize);
@@ -31,10 +32,10 @@ fn dependencies(plan: &Plan) -> BTreeSet<Edge> {
     let mut read = |buffer: u32, stage: u32, reader: Action, edges: &mut BTreeSet<Edge>| {
         let entry = last.entry(buffer).or_insert(stage);
         *entry = stage.max(*entry);
-        if let Some(&(from, writer)) = writer.get(&buffer) {
-            if from == stage {
-                edges.insert((writer, reader, 0));
-            }
+        if let Some(&(from, writer)) = writer.get(&buffer)
+            && from == stage
+        {
+            edges.insert((writer, reader, 0));
         }
     };
     for task in &plan.tasks {

@@ -40,13 +40,18 @@ pub(super) fn assemble(
         .partition(|&slot| propagated.weights[slot].is_none());
     if !constant.is_empty() {
         let names = constant.iter().map(|&slot| links.names[slot].to_owned());
-        propagated.warnings.push(Warning::ConstantOutputs(names.collect()));
+        propagated
+            .warnings
+            .push(Warning::ConstantOutputs(names.collect()));
     }
     let needed = needed(&mut propagated, &outputs, links.names.len());
-    let (operators, idle): (Vec<Operator>, Vec<Operator>) = std::mem::take(&mut propagated.operators)
-        .into_iter()
-        .partition(|operator| operator.outputs.iter().any(|&slot| needed[slot]));
-    let idle = idle.iter().map(|operator| path(operator.node, &proto.node[operator.node]));
+    let (operators, idle): (Vec<Operator>, Vec<Operator>) =
+        std::mem::take(&mut propagated.operators)
+            .into_iter()
+            .partition(|operator| operator.outputs.iter().any(|&slot| needed[slot]));
+    let idle = idle
+        .iter()
+        .map(|operator| path(operator.node, &proto.node[operator.node]));
     propagated.folded.dead.extend(idle);
     let mut builder = Builder {
         links,
@@ -103,7 +108,12 @@ fn inputs<'a>(links: &'a Links<'_>, needed: &'a [bool]) -> impl Iterator<Item = 
         Origin::Input(_) => needed[slot],
         Origin::Constant(_) | Origin::Node(_) | Origin::Broken => false,
     };
-    links.origins.iter().enumerate().filter(is_needed).map(|(slot, _)| slot)
+    links
+        .origins
+        .iter()
+        .enumerate()
+        .filter(is_needed)
+        .map(|(slot, _)| slot)
 }
 
 /// A node's own name where it has one that no earlier node has; else its type and place.
@@ -116,7 +126,11 @@ fn unique_names(proto: &GraphProto, operators: &[Operator]) -> Vec<String> {
     }
     let derived = |operator: &Operator| {
         let node = &proto.node[operator.node];
-        let stem = if node.name.is_empty() { &node.op_type } else { &node.name };
+        let stem = if node.name.is_empty() {
+            &node.op_type
+        } else {
+            &node.name
+        };
         let mut name = format!("{stem}@{}", operator.node);
         // Only a file that uses such names itself comes here.
         while taken.contains(name.as_str()) {
@@ -128,7 +142,11 @@ fn unique_names(proto: &GraphProto, operators: &[Operator]) -> Vec<String> {
         .iter()
         .zip(own)
         .map(|(operator, is_own)| {
-            if is_own { proto.node[operator.node].name.clone() } else { derived(operator) }
+            if is_own {
+                proto.node[operator.node].name.clone()
+            } else {
+                derived(operator)
+            }
         })
         .collect()
 }
@@ -181,8 +199,13 @@ impl Builder<'_> {
     }
 
     fn tensor(&mut self, slot: Slot, role: TensorRole) -> TensorId {
-        let value = self.propagated.values[slot].as_ref().expect("problems end the import before");
-        let bytes = value.shape.bytes(value.dtype).expect("sizes are checked when a value is made");
+        let value = self.propagated.values[slot]
+            .as_ref()
+            .expect("problems end the import before");
+        let bytes = value
+            .shape
+            .bytes(value.dtype)
+            .expect("sizes are checked when a value is made");
         let id = self.tensors.push(Tensor {
             name: self.links.names[slot].to_owned(),
             dtype: value.dtype,
@@ -199,6 +222,11 @@ fn reference(index: usize, node: &NodeProto) -> OperatorRef {
     OperatorRef {
         node: u32::try_from(index).expect("the number of nodes is limited"),
         inside: Vec::new(),
-        output: node.output.iter().find(|name| !name.is_empty()).cloned().unwrap_or_default(),
+        output: node
+            .output
+            .iter()
+            .find(|name| !name.is_empty())
+            .cloned()
+            .unwrap_or_default(),
     }
 }

@@ -29,8 +29,7 @@ impl<'a> Attributes<'a> {
     }
 
     pub(super) fn int_or(self, attribute: &'static str, default: i64) -> Result<i64, Fault> {
-        self.int(attribute)
-            .map(|value| value.unwrap_or(default))
+        self.int(attribute).map(|value| value.unwrap_or(default))
     }
 
     /// Whether the integer `attribute` is present and not zero.
@@ -73,14 +72,10 @@ impl<'a> Attributes<'a> {
         let Some(proto) = self.typed(attribute, kind::TENSOR, expected)? else {
             return Ok(None);
         };
-        proto
-            .t
-            .as_deref()
-            .map(Some)
-            .ok_or(Fault::AttributeType {
-                attribute,
-                expected,
-            })
+        proto.t.as_deref().map(Some).ok_or(Fault::AttributeType {
+            attribute,
+            expected,
+        })
     }
 
     fn typed(

@@ -16,7 +16,8 @@ pub(super) fn bodies(node: &NodeProto) -> impl Iterator<Item = &GraphProto> {
 pub(super) fn captures(node: &NodeProto) -> Vec<&str> {
     let mut captured = BTreeSet::new();
     let mut scopes: Vec<Scope<'_>> = Vec::new();
-    let mut open: Vec<(&GraphProto, Option<usize>)> = bodies(node).map(|body| (body, None)).collect();
+    let mut open: Vec<(&GraphProto, Option<usize>)> =
+        bodies(node).map(|body| (body, None)).collect();
     while let Some((graph, parent)) = open.pop() {
         scopes.push(Scope {
             defined: defined(graph),
@@ -44,7 +45,11 @@ struct Scope<'a> {
 fn defined(graph: &GraphProto) -> BTreeSet<&str> {
     let inputs = graph.input.iter().map(|value| value.name.as_str());
     let constants = graph.initializer.iter().map(|tensor| tensor.name.as_str());
-    let results = graph.node.iter().flat_map(|node| &node.output).map(String::as_str);
+    let results = graph
+        .node
+        .iter()
+        .flat_map(|node| &node.output)
+        .map(String::as_str);
     inputs.chain(constants).chain(results).collect()
 }
 

@@ -205,7 +205,12 @@ mod tests {
 
     #[test]
     fn groups_and_text_are_refused() {
-        for bytes in [&b"\x0b\x0c"[..], b"# not a model\n", b"\x89PNG\r\n\x1a\n", &[0u8; 64]] {
+        for bytes in [
+            &b"\x0b\x0c"[..],
+            b"# not a model\n",
+            b"\x89PNG\r\n\x1a\n",
+            &[0u8; 64],
+        ] {
             let error = decode(&Bytes::copy_from_slice(bytes)).unwrap_err();
             assert!(matches!(error, ImportError::Malformed { .. }), "{error}");
         }

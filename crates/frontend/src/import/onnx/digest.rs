@@ -14,7 +14,8 @@ use sha2::{Digest, Sha256};
 
 use super::limits;
 use super::wire::{
-    AttributeProto, GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorProto, ValueInfoProto,
+    AttributeProto, GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorProto,
+    ValueInfoProto,
 };
 
 /// The digest in lower-case hexadecimal.
@@ -56,7 +57,9 @@ impl Writer {
     }
 
     fn model(&mut self, model: &ModelProto) {
-        self.optional(model.ir_version.as_ref(), |writer, &version| writer.number(version));
+        self.optional(model.ir_version.as_ref(), |writer, &version| {
+            writer.number(version)
+        });
         self.list(&model.opset_import, |writer, opset| {
             writer.text(opset.domain.as_bytes());
             writer.number(opset.version);
@@ -67,7 +70,9 @@ impl Writer {
                 writer.text(text.as_bytes());
             }
             writer.list(&function.input, |writer, name| writer.text(name.as_bytes()));
-            writer.list(&function.output, |writer, name| writer.text(name.as_bytes()));
+            writer.list(&function.output, |writer, name| {
+                writer.text(name.as_bytes())
+            });
             writer.list(&function.node, Self::node);
         });
     }
@@ -84,13 +89,20 @@ impl Writer {
 
     fn value(&mut self, value: &ValueInfoProto) {
         self.text(value.name.as_bytes());
-        let tensor = value.r#type.as_ref().and_then(|declared| declared.tensor_type.as_ref());
+        let tensor = value
+            .r#type
+            .as_ref()
+            .and_then(|declared| declared.tensor_type.as_ref());
         self.optional(tensor, |writer, tensor| {
             writer.number(i64::from(tensor.elem_type));
             writer.optional(tensor.shape.as_ref(), |writer, shape| {
                 writer.list(&shape.dim, |writer, dimension| {
-                    writer.optional(dimension.dim_value.as_ref(), |writer, &extent| writer.number(extent));
-                    writer.optional(dimension.dim_param.as_ref(), |writer, name| writer.text(name.as_bytes()));
+                    writer.optional(dimension.dim_value.as_ref(), |writer, &extent| {
+                        writer.number(extent)
+                    });
+                    writer.optional(dimension.dim_param.as_ref(), |writer, name| {
+                        writer.text(name.as_bytes())
+                    });
                 });
             });
         });
@@ -109,13 +121,17 @@ impl Writer {
         self.text(attribute.name.as_bytes());
         self.number(i64::from(attribute.r#type));
         self.text(attribute.ref_attr_name.as_bytes());
-        self.optional(attribute.f.as_ref(), |writer, value| writer.0.update(value.to_le_bytes()));
+        self.optional(attribute.f.as_ref(), |writer, value| {
+            writer.0.update(value.to_le_bytes())
+        });
         self.optional(attribute.i.as_ref(), |writer, &value| writer.number(value));
         self.optional(attribute.s.as_ref(), |writer, text| writer.text(text));
         self.optional(attribute.t.as_deref(), Self::tensor);
         self.optional(attribute.g.as_deref(), Self::graph);
         self.optional(attribute.sparse_tensor.as_deref(), Self::sparse_tensor);
-        self.list(&attribute.floats, |writer, value| writer.0.update(value.to_le_bytes()));
+        self.list(&attribute.floats, |writer, value| {
+            writer.0.update(value.to_le_bytes())
+        });
         self.list(&attribute.ints, |writer, &value| writer.number(value));
         self.list(&attribute.strings, |writer, text| writer.text(text));
         self.list(&attribute.tensors, Self::tensor);
@@ -151,7 +167,9 @@ impl Writer {
             && tensor
                 .dims
                 .iter()
-                .try_fold(1u64, |count, &extent| count.checked_mul(u64::try_from(extent).ok()?))
+                .try_fold(1u64, |count, &extent| {
+                    count.checked_mul(u64::try_from(extent).ok()?)
+                })
                 .is_some_and(|count| count <= limits::INTEGERS);
         for piece in pieces {
             // A payload of another size than the shape says is refused later and must not be read whole here.

@@ -54,7 +54,11 @@ pub enum ImportError {
         limit: u64,
     },
     /// A binding names a symbol that the model lacks: the command's fault.
-    #[error("the model has no symbolic dimension {}; {}", list(names), known_symbols(known))]
+    #[error(
+        "the model has no symbolic dimension {}; {}",
+        list(names),
+        known_symbols(known)
+    )]
     UnknownSymbols {
         /// The names bound.
         names: Vec<String>,
@@ -223,7 +227,9 @@ pub enum Fault {
         expected: &'static str,
     },
     /// An operand that decides a shape is computed from an input.
-    #[error("operand `{operand}` must be a constant, since its values decide the result's shape; simplify the model first (onnxsim)")]
+    #[error(
+        "operand `{operand}` must be a constant, since its values decide the result's shape; simplify the model first (onnxsim)"
+    )]
     NotConstant {
         /// The name in the operator's definition.
         operand: &'static str,

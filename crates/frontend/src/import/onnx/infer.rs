@@ -185,19 +185,20 @@ impl Produced {
         self
     }
 
-    /// Evaluates the elements if they are few. `elements` is called only for a result of at least one element, so every extent that it sees is small.
+    /// Evaluates the elements if they are few.
+    ///
+    /// `elements` is called only for a result of at least one element, so every extent that it sees is small.
     pub(super) fn evaluated(self, elements: impl FnOnce() -> Option<Data>) -> Self {
-        let is_small = self.shape.0.len() <= limits::RANK
-            && self
-                .shape
-                .elements()
-                .is_some_and(|count| count > 0 && Data::is_small(self.dtype, count));
-        if is_small {
-            let data = elements();
-            self.with_data(data)
-        } else {
-            self
-        }
+        let data = match self.shape.elements() {
+            Some(0) => Data::empty(self.dtype),
+            Some(count)
+                if self.shape.0.len() <= limits::RANK && Data::is_small(self.dtype, count) =>
+            {
+                elements()
+            }
+            Some(_) | None => None,
+        };
+        self.with_data(data)
     }
 }
 

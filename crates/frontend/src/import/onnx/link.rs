@@ -65,7 +65,10 @@ impl<'m> Links<'m> {
                 entry.insert(links.names.len());
                 links.names.push(&input.name);
                 links.origins.push(Origin::Input(index));
-            } else if graph.input[..index].iter().any(|earlier| earlier.name == input.name) {
+            } else if graph.input[..index]
+                .iter()
+                .any(|earlier| earlier.name == input.name)
+            {
                 problems.push(Problem::Input {
                     input: input.name.clone(),
                     what: "it is listed twice".to_owned(),
@@ -99,7 +102,12 @@ impl<'m> Links<'m> {
             .collect()
     }
 
-    fn declare_constants(&mut self, file: &Bytes, graph: &'m GraphProto, problems: &mut Vec<Problem>) {
+    fn declare_constants(
+        &mut self,
+        file: &Bytes,
+        graph: &'m GraphProto,
+        problems: &mut Vec<Problem>,
+    ) {
         for tensor in &graph.initializer {
             let place = || format!("constant `{}`", tensor.name);
             let origin = match constant(file, tensor) {
@@ -115,7 +123,10 @@ impl<'m> Links<'m> {
             self.declare_constant(&tensor.name, origin, problems);
         }
         for sparse in &graph.sparse_initializer {
-            let name = sparse.values.as_ref().map_or("", |values| values.name.as_str());
+            let name = sparse
+                .values
+                .as_ref()
+                .map_or("", |values| values.name.as_str());
             problems.push(Problem::Constant {
                 place: format!("constant `{name}`"),
                 what: "sparse constants are not supported; store it densely".to_owned(),

@@ -88,13 +88,19 @@ pub fn import_bytes(
     options: &ImportOptions,
 ) -> Result<Imported, ImportError> {
     let model = decode::decode(bytes)?;
-    let graph = model.graph.as_ref().expect("decoding refuses models without a graph");
+    let graph = model
+        .graph
+        .as_ref()
+        .expect("decoding refuses models without a graph");
     symbols::check_bindings(graph, &options.dims)?;
     let mut problems = Vec::new();
     let links = Links::of(bytes, graph, &mut problems);
     let order = order(&links.predecessors());
     if !order.cycle.is_empty() {
-        let nodes = order.cycle.iter().map(|&index| path(index, &graph.node[index]));
+        let nodes = order
+            .cycle
+            .iter()
+            .map(|&index| path(index, &graph.node[index]));
         problems.push(Problem::Cycle(nodes.collect()));
     }
     let propagated = propagate(bytes, &model, &links, &order.nodes, options, &mut problems)?;
@@ -139,13 +145,22 @@ impl fmt::Display for Warning {
                     .iter()
                     .map(|(op_type, count)| format!("{op_type} ({count})"))
                     .collect();
-                write!(f, "operators costed by bytes alone, because they are not known: {}", listed.join(", "))
+                write!(
+                    f,
+                    "operators costed by bytes alone, because they are not known: {}",
+                    listed.join(", ")
+                )
             }
             Self::Contradictions(contradictions) => {
                 f.write_str("declared shapes that do not follow from the inputs are ignored: ")?;
                 let listed: Vec<_> = contradictions
                     .iter()
-                    .map(|found| format!("`{}` is {}, not {}", found.tensor, found.inferred, found.declared))
+                    .map(|found| {
+                        format!(
+                            "`{}` is {}, not {}",
+                            found.tensor, found.inferred, found.declared
+                        )
+                    })
                     .collect();
                 f.write_str(&listed.join("; "))
             }
@@ -155,10 +170,18 @@ impl fmt::Display for Warning {
                 quoted(tensors)
             ),
             Self::UnreadInputs(inputs) => {
-                write!(f, "inputs that no output depends on are left out: {}", quoted(inputs))
+                write!(
+                    f,
+                    "inputs that no output depends on are left out: {}",
+                    quoted(inputs)
+                )
             }
             Self::ConstantOutputs(outputs) => {
-                write!(f, "outputs that no input can change are left out: {}", quoted(outputs))
+                write!(
+                    f,
+                    "outputs that no input can change are left out: {}",
+                    quoted(outputs)
+                )
             }
         }
     }

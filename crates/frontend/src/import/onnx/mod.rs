@@ -6,26 +6,23 @@
 
 pub mod limits;
 
-mod file;
-mod wire;
-mod decode;
-mod attributes;
-mod error;
-mod value;
-mod payload;
-mod symbols;
-mod link;
-mod propagate;
-mod order;
-mod captures;
-mod digest;
-mod infer;
-mod ops;
-mod lower;
 mod assemble;
-
-
-
+mod attributes;
+mod captures;
+mod decode;
+mod digest;
+mod error;
+mod file;
+mod infer;
+mod link;
+mod lower;
+mod ops;
+mod order;
+mod payload;
+mod propagate;
+mod symbols;
+mod value;
+mod wire;
 
 pub use error::{Fault, ImportError, NodePath, Problem, UnboundSymbol};
 pub use lower::{Contradiction, Folded, ImportOptions, Imported, Warning, import, import_bytes};

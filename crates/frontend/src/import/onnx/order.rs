@@ -22,7 +22,10 @@ pub(super) fn order(predecessors: &[Vec<usize>]) -> Order {
             successors[predecessor].push(node);
         }
     }
-    let mut ready: BinaryHeap<_> = (0..count).filter(|&node| waiting[node] == 0).map(Reverse).collect();
+    let mut ready: BinaryHeap<_> = (0..count)
+        .filter(|&node| waiting[node] == 0)
+        .map(Reverse)
+        .collect();
     let mut nodes = Vec::with_capacity(count);
     while let Some(Reverse(node)) = ready.pop() {
         nodes.push(node);

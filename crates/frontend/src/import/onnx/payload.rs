@@ -77,7 +77,9 @@ fn locate<'a>(
     if dtype == DataType::String {
         let found = tensor.string_data.len() as u64;
         if found != count {
-            return Err(format!("shape {shape} needs {count} strings, but {found} follow"));
+            return Err(format!(
+                "shape {shape} needs {count} strings, but {found} follow"
+            ));
         }
         // Strings have no single place; what uses them is opaque to us.
         return Ok((WeightRef::Generated, None));
@@ -223,7 +225,10 @@ fn read(dtype: DataType, piece: Piece<'_>, count: u64) -> Option<Data> {
 fn reals(dtype: DataType, bytes: &[u8]) -> Vec<f64> {
     if dtype == DataType::Double {
         let (chunks, _) = bytes.as_chunks::<8>();
-        chunks.iter().map(|&chunk| f64::from_le_bytes(chunk)).collect()
+        chunks
+            .iter()
+            .map(|&chunk| f64::from_le_bytes(chunk))
+            .collect()
     } else {
         let (chunks, _) = bytes.as_chunks::<4>();
         chunks

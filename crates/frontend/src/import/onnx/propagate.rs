@@ -56,7 +56,10 @@ pub(super) fn propagate(
     options: &ImportOptions,
     problems: &mut Vec<Problem>,
 ) -> Result<Propagated, ImportError> {
-    let graph = model.graph.as_ref().expect("decoding refuses models without a graph");
+    let graph = model
+        .graph
+        .as_ref()
+        .expect("decoding refuses models without a graph");
     let opset = opset(model, problems);
     let live = live_slots(links, order);
     let mut walk = Walk {
@@ -110,7 +113,10 @@ fn opset(model: &ModelProto, problems: &mut Vec<Problem>) -> i64 {
         None if model.ir_version.unwrap_or(0) < 3 => 1,
         None => {
             let uses_it = model.graph.iter().flat_map(|graph| &graph.node);
-            if uses_it.into_iter().any(|node| matches!(node.domain.as_str(), "" | "ai.onnx")) {
+            if uses_it
+                .into_iter()
+                .any(|node| matches!(node.domain.as_str(), "" | "ai.onnx"))
+            {
                 problems.push(Problem::NoOpset);
             }
             1
@@ -214,7 +220,9 @@ impl<'m> Walk<'m> {
                 return;
             }
         }
-        let is_function = self.functions.contains(&(node.domain.as_str(), node.op_type.as_str()));
+        let is_function = self
+            .functions
+            .contains(&(node.domain.as_str(), node.op_type.as_str()));
         let effect = match rule(&node.domain, &node.op_type).filter(|_| !is_function) {
             Some(rule) => match rule(&self.site(index, &reads)) {
                 Err(fault @ Fault::NotConstant { .. }) => {
@@ -262,8 +270,12 @@ impl<'m> Walk<'m> {
                 Some(_) | None => Some(unused()),
             })
             .collect::<Option<Vec<_>>>()?;
-        let used = self.links.writes[index].iter().flatten().filter(|&&slot| live[slot]);
-        self.as_declared.extend(used.map(|&slot| self.links.names[slot].to_owned()));
+        let used = self.links.writes[index]
+            .iter()
+            .flatten()
+            .filter(|&&slot| live[slot]);
+        self.as_declared
+            .extend(used.map(|&slot| self.links.names[slot].to_owned()));
         let is_reshape = self.graph.node[index].op_type == "Reshape";
         let mut effect = Effect::compute_all(OpClass::Other, outputs);
         if is_reshape {
@@ -289,7 +301,10 @@ impl<'m> Walk<'m> {
                 outputs.push(unused());
                 continue;
             };
-            if let Some(produced) = self.declared(slot).or_else(|| self.declared_inside(node, position)) {
+            if let Some(produced) = self
+                .declared(slot)
+                .or_else(|| self.declared_inside(node, position))
+            {
                 outputs.push(produced);
             } else {
                 unknown.push(Problem::UnknownShape {
@@ -325,10 +340,11 @@ impl<'m> Walk<'m> {
     /// Records the results of a node, and the node itself unless it folds.
     fn take(&mut self, index: usize, reads: &[Option<Slot>], effect: Effect, live: &[bool]) {
         let is_constant = !effect.is_random
-            && reads
-                .iter()
-                .flatten()
-                .all(|&slot| self.known.values[slot].as_ref().is_some_and(|value| value.constant));
+            && reads.iter().flatten().all(|&slot| {
+                self.known.values[slot]
+                    .as_ref()
+                    .is_some_and(|value| value.constant)
+            });
         let first = reads.first().copied().flatten();
         let mut outputs = Vec::new();
         let mut passed = None;
@@ -394,9 +410,17 @@ impl<'m> Walk<'m> {
     }
 
     /// The operands that are read when the operator runs.
-    fn operands(&self, reads: &[Option<Slot>], kind: OpKind, parameters_from: usize) -> Vec<Option<Slot>> {
-        let is_constant =
-            |slot: Slot| self.known.values[slot].as_ref().is_some_and(|value| value.constant);
+    fn operands(
+        &self,
+        reads: &[Option<Slot>],
+        kind: OpKind,
+        parameters_from: usize,
+    ) -> Vec<Option<Slot>> {
+        let is_constant = |slot: Slot| {
+            self.known.values[slot]
+                .as_ref()
+                .is_some_and(|value| value.constant)
+        };
         let kept = match kind {
             OpKind::View => 1,
             OpKind::ConcatInPlace | OpKind::Compute(_) => reads.len(),
@@ -439,8 +463,13 @@ impl<'m> Walk<'m> {
     }
 
     fn size(&self, slot: Slot) -> (paracompile_plan::Bytes, bool) {
-        let value = self.known.values[slot].as_ref().expect("nodes with unknown operands are skipped");
-        let bytes = value.shape.bytes(value.dtype).expect("sizes are checked when a value is made");
+        let value = self.known.values[slot]
+            .as_ref()
+            .expect("nodes with unknown operands are skipped");
+        let bytes = value
+            .shape
+            .bytes(value.dtype)
+            .expect("sizes are checked when a value is made");
         (bytes, value.constant)
     }
 
@@ -469,7 +498,9 @@ impl<'m> Walk<'m> {
         }
         contradictions.truncate(limits::REPORTED);
         if !contradictions.is_empty() {
-            self.known.warnings.push(Warning::Contradictions(contradictions));
+            self.known
+                .warnings
+                .push(Warning::Contradictions(contradictions));
         }
     }
 

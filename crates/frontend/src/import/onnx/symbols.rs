@@ -148,46 +148,58 @@ pub(super) fn declared(
     if dimensions.len() > limits::RANK {
         return None;
     }
-    let extents = dimensions.iter().map(|dimension| match Extent::of(dimension) {
-        Extent::Fixed(extent) => Some(extent),
-        Extent::Symbol(name) => bound.get(name).copied(),
-        Extent::Unknown | Extent::Negative(_) => None,
-    });
+    let extents = dimensions
+        .iter()
+        .map(|dimension| match Extent::of(dimension) {
+            Extent::Fixed(extent) => Some(extent),
+            Extent::Symbol(name) => bound.get(name).copied(),
+            Extent::Unknown | Extent::Negative(_) => None,
+        });
     let shape = Shape(extents.collect::<Option<_>>()?);
     shape.bytes(dtype).map(|_| (dtype, shape))
 }
 
 /// Whether a declaration says something else than `inferred`; what it leaves open contradicts nothing.
 pub(super) fn contradicts(value: &ValueInfoProto, dtype: DataType, inferred: &Shape) -> bool {
-    let Some(tensor) = value.r#type.as_ref().and_then(|declared| declared.tensor_type.as_ref()) else {
+    let Some(tensor) = value
+        .r#type
+        .as_ref()
+        .and_then(|declared| declared.tensor_type.as_ref())
+    else {
         return false;
     };
     let other_type = data_type(i64::from(tensor.elem_type)).is_ok_and(|declared| declared != dtype);
     let other_shape = dimensions(value).is_some_and(|dimensions| {
         dimensions.len() != inferred.0.len()
-            || dimensions.iter().zip(&inferred.0).any(|(dimension, &extent)| {
-                match Extent::of(dimension) {
+            || dimensions
+                .iter()
+                .zip(&inferred.0)
+                .any(|(dimension, &extent)| match Extent::of(dimension) {
                     Extent::Fixed(declared) => declared != extent,
                     Extent::Symbol(_) | Extent::Unknown | Extent::Negative(_) => false,
-                }
-            })
+                })
     });
     other_type || other_shape
 }
 
 /// A declaration for people, such as `float [N, 3, ?]`.
 pub(super) fn spelled(value: &ValueInfoProto) -> String {
-    let Some(tensor) = value.r#type.as_ref().and_then(|declared| declared.tensor_type.as_ref()) else {
+    let Some(tensor) = value
+        .r#type
+        .as_ref()
+        .and_then(|declared| declared.tensor_type.as_ref())
+    else {
         return "no tensor".to_owned();
     };
     let dtype = data_type(i64::from(tensor.elem_type)).map_or("unknown", DataType::name);
-    let extents = dimensions(value).unwrap_or_default().iter().map(|dimension| {
-        match Extent::of(dimension) {
+    let extents = dimensions(value)
+        .unwrap_or_default()
+        .iter()
+        .map(|dimension| match Extent::of(dimension) {
             Extent::Fixed(extent) => extent.to_string(),
             Extent::Symbol(name) => name.to_owned(),
             Extent::Unknown => "?".to_owned(),
             Extent::Negative(extent) => extent.to_string(),
-        }
-    });
+        });
     format!("{dtype} [{}]", extents.collect::<Vec<_>>().join(", "))
 }

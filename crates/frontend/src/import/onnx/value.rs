@@ -53,10 +53,39 @@ impl Data {
         }
     }
 
+    /// No elements of this type; `None` for types that are not propagated.
+    pub(super) fn empty(dtype: DataType) -> Option<Self> {
+        let is_real = matches!(dtype, DataType::Float | DataType::Double);
+        let is_propagated = Self::is_small(dtype, 0);
+        is_propagated.then(|| {
+            if is_real {
+                Self::Reals(Vec::new())
+            } else {
+                Self::Integers(Vec::new())
+            }
+        })
+    }
+
     pub(super) const fn len(&self) -> usize {
         match self {
             Self::Integers(values) => values.len(),
             Self::Reals(values) => values.len(),
+        }
+    }
+
+    /// The first element of an integer tensor.
+    pub(super) fn integer(&self) -> Option<i64> {
+        match self {
+            Self::Integers(values) => values.first().copied(),
+            Self::Reals(_) => None,
+        }
+    }
+
+    /// The first element of a floating-point tensor.
+    pub(super) fn real(&self) -> Option<f64> {
+        match self {
+            Self::Integers(_) => None,
+            Self::Reals(values) => values.first().copied(),
         }
     }
 
@@ -112,7 +141,10 @@ pub(super) fn elements(shape: &Shape) -> Result<u64, Fault> {
 }
 
 /// The product of `factors`.
-pub(super) fn product(what: &'static str, factors: impl IntoIterator<Item = u64>) -> Result<u64, Fault> {
+pub(super) fn product(
+    what: &'static str,
+    factors: impl IntoIterator<Item = u64>,
+) -> Result<u64, Fault> {
     factors
         .into_iter()
         .try_fold(1u64, u64::checked_mul)
@@ -123,7 +155,11 @@ pub(super) fn product(what: &'static str, factors: impl IntoIterator<Item = u64>
 pub(super) fn resolve_axis(axis: i64, rank: usize) -> Result<usize, Fault> {
     let out_of_range = Fault::Axis { axis, rank };
     let signed_rank = i64::try_from(rank).expect("ranks are bounded by the file's size");
-    let resolved = if axis < 0 { axis.checked_add(signed_rank) } else { Some(axis) };
+    let resolved = if axis < 0 {
+        axis.checked_add(signed_rank)
+    } else {
+        Some(axis)
+    };
     resolved
         .and_then(|resolved| usize::try_from(resolved).ok())
         .filter(|&resolved| resolved < rank)
@@ -149,7 +185,11 @@ pub(super) fn broadcast(left: &Shape, right: &Shape) -> Result<Shape, Fault> {
     let rank = left.0.len().max(right.0.len());
     let aligned = |shape: &Shape, axis: usize| {
         let missing = rank - shape.0.len();
-        if axis < missing { 1 } else { shape.0[axis - missing] }
+        if axis < missing {
+            1
+        } else {
+            shape.0[axis - missing]
+        }
     };
     (0..rank)
         .map(|axis| match (aligned(left, axis), aligned(right, axis)) {
@@ -183,7 +223,10 @@ pub(super) fn broadcast_indices(from: &Shape, to: &Shape) -> Vec<usize> {
 
 /// The dot products of every index of a small tensor with extents `extents`, in row-major order, with `strides`.
 pub(super) fn strided_indices(extents: &[u64], strides: &[u64]) -> Vec<usize> {
-    let axes: Vec<Vec<u64>> = extents.iter().map(|&extent| (0..extent).collect()).collect();
+    let axes: Vec<Vec<u64>> = extents
+        .iter()
+        .map(|&extent| (0..extent).collect())
+        .collect();
     grid_indices(&axes, strides)
 }
 

@@ -38,16 +38,24 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("LeakyRelu", simple),
     ("Log", transcendental),
     ("Mish", transcendental),
-    ("Neg", |site| evaluated(site, i64::checked_neg, |value| -value)),
-    ("Not", |site| evaluated(site, |value| Some(i64::from(value == 0)), |_| f64::NAN)),
+    ("Neg", |site| {
+        evaluated(site, i64::checked_neg, |value| -value)
+    }),
+    ("Not", |site| {
+        evaluated(site, |value| Some(i64::from(value == 0)), |_| f64::NAN)
+    }),
     ("PRelu", prelu),
     ("Reciprocal", |site| evaluated(site, |_| None, f64::recip)),
-    ("Relu", |site| evaluated(site, |value| Some(value.max(0)), |value| value.max(0.0))),
+    ("Relu", |site| {
+        evaluated(site, |value| Some(value.max(0)), |value| value.max(0.0))
+    }),
     ("Round", |site| evaluated(site, Some, f64::round_ties_even)),
     ("Selu", transcendental),
     ("Shrink", simple),
     ("Sigmoid", transcendental),
-    ("Sign", |site| evaluated(site, |value| Some(value.signum()), sign)),
+    ("Sign", |site| {
+        evaluated(site, |value| Some(value.signum()), sign)
+    }),
     ("Sin", transcendental),
     ("Sinh", transcendental),
     ("Softplus", transcendental),
@@ -84,7 +92,9 @@ fn evaluated(
             let results = values.iter().map(|&value| of_integer(value));
             results.collect::<Option<_>>().map(Data::Integers)
         }
-        Data::Reals(values) => Some(Data::Reals(values.iter().map(|&value| of_real(value)).collect())),
+        Data::Reals(values) => Some(Data::Reals(
+            values.iter().map(|&value| of_real(value)).collect(),
+        )),
     });
     Effect::compute(OpClass::Activation, output).with_flops_per_element(SIMPLE)
 }
@@ -99,8 +109,53 @@ fn test(site: &Site<'_>) -> Result<Effect, Fault> {
     Effect::compute(OpClass::Activation, output).with_flops_per_element(SIMPLE)
 }
 
+/// Bounds are operands, which may be left out, and were attributes before version 11.
 fn clip(site: &Site<'_>) -> Result<Effect, Fault> {
-    simple(site).map(|effect| effect.with_parameters_from(1))
+    let input = site.operand(0, "input")?;
+    let attributes = [site.attributes.float("min")?, site.attributes.float("max")?];
+    let output = Produced::like(input).evaluated(|| {
+        if attributes.iter().any(Option::is_some) {
+            return None;
+        }
+        let bound = |position| match site.optional(position) {
+            None => Some(None),
+            Some(bound) => bound.data.as_ref().map(Some),
+        };
+        let (low, high) = (bound(1)?, bound(2)?);
+        match (input.data.as_ref()?, low, high) {
+            (
+                Data::Integers(values),
+                None | Some(Data::Integers(_)),
+                None | Some(Data::Integers(_)),
+            ) => {
+                let (low, high) = (low.and_then(Data::integer), high.and_then(Data::integer));
+                let (low, high) = (low.unwrap_or(i64::MIN), high.unwrap_or(i64::MAX));
+                Some(Data::Integers(
+                    values
+                        .iter()
+                        .map(|&value| value.max(low).min(high))
+                        .collect(),
+                ))
+            }
+            (Data::Reals(values), None | Some(Data::Reals(_)), None | Some(Data::Reals(_))) => {
+                let (low, high) = (low.and_then(Data::real), high.and_then(Data::real));
+                let (low, high) = (
+                    low.unwrap_or(f64::NEG_INFINITY),
+                    high.unwrap_or(f64::INFINITY),
+                );
+                Some(Data::Reals(
+                    values
+                        .iter()
+                        .map(|&value| value.max(low).min(high))
+                        .collect(),
+                ))
+            }
+            (Data::Integers(_) | Data::Reals(_), _, _) => None,
+        }
+    });
+    Effect::compute(OpClass::Activation, output)
+        .with_parameters_from(1)
+        .with_flops_per_element(SIMPLE)
 }
 
 fn prelu(site: &Site<'_>) -> Result<Effect, Fault> {

@@ -57,7 +57,11 @@ fn operands<'a>(
     if image.shape.0.len() == filter.shape.0.len() {
         Ok((image, filter))
     } else {
-        Err(mismatch(image, filter, "image and filter need the same rank"))
+        Err(mismatch(
+            image,
+            filter,
+            "image and filter need the same rank",
+        ))
     }
 }
 
@@ -84,13 +88,16 @@ fn group(site: &Site<'_>) -> Result<u64, Fault> {
 /// The filter's spatial extents, which the attribute may repeat.
 fn kernel(site: &Site<'_>, filter: &Value) -> Result<Vec<u64>, Fault> {
     let kernel = filter.shape.0[2..].to_vec();
-    let is_repeated = site.attributes.ints("kernel_shape")?.is_none_or(|declared| {
-        declared.len() == kernel.len()
-            && declared
-                .iter()
-                .zip(&kernel)
-                .all(|(&declared, &size)| u64::try_from(declared) == Ok(size))
-    });
+    let is_repeated = site
+        .attributes
+        .ints("kernel_shape")?
+        .is_none_or(|declared| {
+            declared.len() == kernel.len()
+                && declared
+                    .iter()
+                    .zip(&kernel)
+                    .all(|(&declared, &size)| u64::try_from(declared) == Ok(size))
+        });
     if is_repeated {
         Ok(kernel)
     } else {
@@ -119,7 +126,11 @@ fn convolution(
         ));
     }
     if features % group != 0 {
-        return Err(mismatch(image, filter, "`group` has to divide the filter's first extent"));
+        return Err(mismatch(
+            image,
+            filter,
+            "`group` has to divide the filter's first extent",
+        ));
     }
     let window = Window::of(site, kernel(site, filter)?)?;
     let spatial = window.positions(&image.shape.0[2..], false)?;
@@ -161,7 +172,10 @@ fn conv_transpose(site: &Site<'_>) -> Result<Effect, Fault> {
     let spatial = window.transposed(site, &image.shape.0[2..])?;
     let features = product("the number of channels", [columns_by_channel, group])?;
     let rows = product(MACS, image.shape.0[2..].iter().copied().chain([batch]))?;
-    let columns = product(MACS, window.kernel.iter().copied().chain([columns_by_channel]))?;
+    let columns = product(
+        MACS,
+        window.kernel.iter().copied().chain([columns_by_channel]),
+    )?;
     let depth = channels / group;
     let work = Work {
         macs: product(MACS, [rows, depth, columns, group])?,

@@ -21,7 +21,10 @@ fn einsum(site: &Site<'_>) -> Result<Effect, Fault> {
         .ok_or(Fault::MissingAttribute {
             attribute: "equation",
         })?;
-    let compact: String = equation.chars().filter(|letter| !letter.is_whitespace()).collect();
+    let compact: String = equation
+        .chars()
+        .filter(|letter| !letter.is_whitespace())
+        .collect();
     let (sources, target) = match compact.split_once("->") {
         Some((sources, target)) => (sources, Some(target)),
         None => (compact.as_str(), None),
@@ -50,7 +53,11 @@ fn einsum(site: &Site<'_>) -> Result<Effect, Fault> {
     };
     let work = extents.pairwise(left, right, &target)?;
     let is_weighted = site.inputs.iter().flatten().any(|value| value.constant);
-    let class = if is_weighted { OpClass::Gemm } else { OpClass::Matmul };
+    let class = if is_weighted {
+        OpClass::Gemm
+    } else {
+        OpClass::Matmul
+    };
     Ok(Effect::compute(class, effect.outputs[0].clone()).with_work(work))
 }
 
@@ -68,7 +75,11 @@ fn implicit_target(terms: &[&str]) -> String {
     for letter in terms.iter().flat_map(|term| term.chars()) {
         *counts.entry(letter).or_default() += 1;
     }
-    let ellipsis = if terms.iter().any(|term| term.contains("...")) { "..." } else { "" };
+    let ellipsis = if terms.iter().any(|term| term.contains("...")) {
+        "..."
+    } else {
+        ""
+    };
     let once = counts
         .iter()
         .filter(|&(&letter, &count)| count == 1 && letter != '.')
@@ -87,7 +98,10 @@ impl Extents {
     fn bind(&mut self, equation: &str, term: &str, value: &Value) -> Result<(), Fault> {
         let named = term.replacen("...", "", 1);
         if named.contains('.') || !named.chars().all(|letter| letter.is_ascii_alphabetic()) {
-            return Err(invalid(equation, "terms are letters with at most one ellipsis"));
+            return Err(invalid(
+                equation,
+                "terms are letters with at most one ellipsis",
+            ));
         }
         let rank = value.shape.0.len();
         let hidden = match rank.checked_sub(named.len()) {
@@ -130,7 +144,11 @@ impl Extents {
     fn pairwise(&self, left: &str, right: &str, target: &str) -> Result<Work, Fault> {
         let of = |belongs: fn(bool, bool, bool) -> bool| {
             let extents = self.letters.iter().filter(|&(&letter, _)| {
-                belongs(left.contains(letter), right.contains(letter), target.contains(letter))
+                belongs(
+                    left.contains(letter),
+                    right.contains(letter),
+                    target.contains(letter),
+                )
             });
             product(MACS, extents.map(|(_, &extent)| extent))
         };

@@ -9,27 +9,53 @@ use super::super::infer::{Effect, Produced, Rule, Site};
 use super::super::value::{Data, Value, broadcast, broadcast_indices};
 
 pub(super) const RULES: &[(&str, Rule)] = &[
-    ("Add", |site| arithmetic(site, i64::checked_add, |a, b| a + b)),
+    ("Add", |site| {
+        arithmetic(site, i64::checked_add, |a, b| a + b)
+    }),
     ("And", |site| logic(site, |a, b| a != 0 && b != 0)),
     ("BitShift", unevaluated),
-    ("BitwiseAnd", |site| arithmetic(site, |a, b| Some(a & b), |_, _| f64::NAN)),
-    ("BitwiseOr", |site| arithmetic(site, |a, b| Some(a | b), |_, _| f64::NAN)),
-    ("BitwiseXor", |site| arithmetic(site, |a, b| Some(a ^ b), |_, _| f64::NAN)),
-    ("Div", |site| arithmetic(site, i64::checked_div, |a, b| a / b)),
+    ("BitwiseAnd", |site| {
+        arithmetic(site, |a, b| Some(a & b), |_, _| f64::NAN)
+    }),
+    ("BitwiseOr", |site| {
+        arithmetic(site, |a, b| Some(a | b), |_, _| f64::NAN)
+    }),
+    ("BitwiseXor", |site| {
+        arithmetic(site, |a, b| Some(a ^ b), |_, _| f64::NAN)
+    }),
+    ("Div", |site| {
+        arithmetic(site, i64::checked_div, |a, b| a / b)
+    }),
     ("Equal", |site| comparison(site, |a, b| a == b, equal)),
-    ("Greater", |site| comparison(site, |a, b| a > b, |a, b| a > b)),
-    ("GreaterOrEqual", |site| comparison(site, |a, b| a >= b, |a, b| a >= b)),
+    ("Greater", |site| {
+        comparison(site, |a, b| a > b, |a, b| a > b)
+    }),
+    ("GreaterOrEqual", |site| {
+        comparison(site, |a, b| a >= b, |a, b| a >= b)
+    }),
     ("Less", |site| comparison(site, |a, b| a < b, |a, b| a < b)),
-    ("LessOrEqual", |site| comparison(site, |a, b| a <= b, |a, b| a <= b)),
-    ("Max", |site| arithmetic(site, |a, b| Some(a.max(b)), f64::max)),
+    ("LessOrEqual", |site| {
+        comparison(site, |a, b| a <= b, |a, b| a <= b)
+    }),
+    ("Max", |site| {
+        arithmetic(site, |a, b| Some(a.max(b)), f64::max)
+    }),
     ("Mean", unevaluated),
-    ("Min", |site| arithmetic(site, |a, b| Some(a.min(b)), f64::min)),
+    ("Min", |site| {
+        arithmetic(site, |a, b| Some(a.min(b)), f64::min)
+    }),
     ("Mod", modulo),
-    ("Mul", |site| arithmetic(site, i64::checked_mul, |a, b| a * b)),
+    ("Mul", |site| {
+        arithmetic(site, i64::checked_mul, |a, b| a * b)
+    }),
     ("Or", |site| logic(site, |a, b| a != 0 || b != 0)),
     ("Pow", |site| arithmetic(site, power, f64::powf)),
-    ("Sub", |site| arithmetic(site, i64::checked_sub, |a, b| a - b)),
-    ("Sum", |site| arithmetic(site, i64::checked_add, |a, b| a + b)),
+    ("Sub", |site| {
+        arithmetic(site, i64::checked_sub, |a, b| a - b)
+    }),
+    ("Sum", |site| {
+        arithmetic(site, i64::checked_add, |a, b| a + b)
+    }),
     ("Where", select),
     ("Xor", |site| logic(site, |a, b| (a != 0) != (b != 0))),
 ];
@@ -83,7 +109,11 @@ fn arithmetic(
             result = match (result, spread(value, &shape)?) {
                 (Data::Integers(left), Data::Integers(right)) => {
                     let pairs = left.into_iter().zip(right);
-                    Data::Integers(pairs.map(|(a, b)| of_integers(a, b)).collect::<Option<_>>()?)
+                    Data::Integers(
+                        pairs
+                            .map(|(a, b)| of_integers(a, b))
+                            .collect::<Option<_>>()?,
+                    )
                 }
                 (Data::Reals(left), Data::Reals(right)) => {
                     let pairs = left.into_iter().zip(right);
@@ -106,7 +136,11 @@ fn modulo(site: &Site<'_>) -> Result<Effect, Fault> {
     // The sign follows the divisor, as in Python.
     let floored = |a: i64, b: i64| {
         let remainder = a.checked_rem(b)?;
-        Some(if remainder != 0 && (remainder < 0) != (b < 0) { remainder + b } else { remainder })
+        Some(if remainder != 0 && (remainder < 0) != (b < 0) {
+            remainder + b
+        } else {
+            remainder
+        })
     };
     arithmetic(site, floored, |_, _| f64::NAN)
 }
@@ -125,12 +159,16 @@ fn comparison(
     let (_, shape) = operands(site)?;
     let output = Produced::new(DataType::Bool, shape.0.clone()).evaluated(|| {
         let truths: Vec<bool> = match (spread(left, &shape)?, spread(right, &shape)?) {
-            (Data::Integers(left), Data::Integers(right)) => {
-                left.into_iter().zip(right).map(|(a, b)| of_integers(a, b)).collect()
-            }
-            (Data::Reals(left), Data::Reals(right)) => {
-                left.into_iter().zip(right).map(|(a, b)| of_reals(a, b)).collect()
-            }
+            (Data::Integers(left), Data::Integers(right)) => left
+                .into_iter()
+                .zip(right)
+                .map(|(a, b)| of_integers(a, b))
+                .collect(),
+            (Data::Reals(left), Data::Reals(right)) => left
+                .into_iter()
+                .zip(right)
+                .map(|(a, b)| of_reals(a, b))
+                .collect(),
             (Data::Integers(_), Data::Reals(_)) | (Data::Reals(_), Data::Integers(_)) => {
                 return None;
             }

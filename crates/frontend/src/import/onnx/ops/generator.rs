@@ -91,7 +91,11 @@ fn range(site: &Site<'_>) -> Result<Effect, Fault> {
     Ok(Effect::compute(OpClass::Other, output).with_parameters_from(0))
 }
 
-fn scalar<T: Copy>(values: Option<&[T]>, position: usize, operand: &'static str) -> Result<T, Fault> {
+fn scalar<T: Copy>(
+    values: Option<&[T]>,
+    position: usize,
+    operand: &'static str,
+) -> Result<T, Fault> {
     values
         .and_then(|values| values.first().copied())
         .ok_or(Fault::MissingOperand { position, operand })
@@ -111,7 +115,8 @@ fn integer_range(site: &Site<'_>) -> Result<(u64, Option<Data>), Fault> {
     let data = Data::is_small(DataType::Int64, count).then(|| {
         // Every value lies between start and limit, so wrapping intermediate products are harmless.
         let values = (0..).zip(0..count);
-        let values = values.map(|(index, _): (i64, u64)| start.wrapping_add(delta.wrapping_mul(index)));
+        let values =
+            values.map(|(index, _): (i64, u64)| start.wrapping_add(delta.wrapping_mul(index)));
         Data::Integers(values.collect())
     });
     Ok((count, data))
@@ -148,7 +153,10 @@ fn zero_delta() -> Fault {
 fn eye_like(site: &Site<'_>) -> Result<Effect, Fault> {
     let input = site.operand(0, "input")?;
     let dtype = dtype_or(site, input.dtype)?;
-    Ok(Effect::compute(OpClass::Other, Produced::new(dtype, input.shape.0.clone())))
+    Ok(Effect::compute(
+        OpClass::Other,
+        Produced::new(dtype, input.shape.0.clone()),
+    ))
 }
 
 fn dtype_or(site: &Site<'_>, default: DataType) -> Result<DataType, Fault> {
@@ -162,7 +170,10 @@ fn random_effect(output: Produced) -> Result<Effect, Fault> {
 }
 
 fn random(site: &Site<'_>) -> Result<Effect, Fault> {
-    let shape = site.attributes.ints("shape")?.ok_or(Fault::MissingAttribute { attribute: "shape" })?;
+    let shape = site
+        .attributes
+        .ints("shape")?
+        .ok_or(Fault::MissingAttribute { attribute: "shape" })?;
     let dtype = dtype_or(site, DataType::Float)?;
     random_effect(Produced::new(dtype, extents("shape", shape)?))
 }

@@ -7,8 +7,8 @@ use crate::ir::Shape;
 use super::super::Fault;
 use super::super::infer::{Effect, Produced, Rule, Site};
 use super::super::value::{
-    Data, Value, broadcast, broadcast_indices, extent, extents, grid_indices, product, resolve_axis,
-    strides,
+    Data, Value, broadcast, broadcast_indices, extent, extents, grid_indices, product,
+    resolve_axis, strides,
 };
 
 pub(super) const RULES: &[(&str, Rule)] = &[
@@ -44,9 +44,11 @@ fn concat(site: &Site<'_>) -> Result<Effect, Fault> {
                 why: "concatenated tensors differ in the axis of concatenation only",
             });
         }
-        shape[axis] = shape[axis].checked_add(part.shape.0[axis]).ok_or(Fault::Overflow {
-            what: "the concatenated extent",
-        })?;
+        shape[axis] = shape[axis]
+            .checked_add(part.shape.0[axis])
+            .ok_or(Fault::Overflow {
+                what: "the concatenated extent",
+            })?;
     }
     let output = Produced::new(first.dtype, shape).evaluated(|| interleave(&parts, axis));
     if parts.len() == 1 {
@@ -86,7 +88,9 @@ fn split(site: &Site<'_>) -> Result<Effect, Fault> {
         Some(parts) => extents("split", parts)?,
         None => equal_parts(site, whole)?,
     };
-    let total = parts.iter().try_fold(0u64, |sum, &part| sum.checked_add(part));
+    let total = parts
+        .iter()
+        .try_fold(0u64, |sum, &part| sum.checked_add(part));
     if total != Some(whole) || parts.len() < site.outputs {
         return Err(Fault::Value {
             what: "split",
@@ -101,9 +105,13 @@ fn split(site: &Site<'_>) -> Result<Effect, Fault> {
         let mut shape = input.shape.0.clone();
         shape[axis] = part;
         let output = Produced::new(input.dtype, shape.clone()).evaluated(|| {
-            let mut axes: Vec<Vec<u64>> = shape.iter().map(|&extent| (0..extent).collect()).collect();
+            let mut axes: Vec<Vec<u64>> =
+                shape.iter().map(|&extent| (0..extent).collect()).collect();
             axes[axis] = (start..start + part).collect();
-            input.data.as_ref()?.pick(grid_indices(&axes, &steps).into_iter())
+            input
+                .data
+                .as_ref()?
+                .pick(grid_indices(&axes, &steps).into_iter())
         });
         outputs.push(output);
         start += part;

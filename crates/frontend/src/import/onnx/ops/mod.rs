@@ -3,21 +3,21 @@
 mod registry;
 mod window;
 
-mod convolution;
-mod pooling;
-mod product;
-mod einsum;
-mod normalization;
 mod activation;
+mod convolution;
+mod einsum;
 mod elementwise;
-mod reduction;
-mod shape;
 mod generator;
 mod join;
-mod select;
-mod rearrange;
-mod resize;
+mod normalization;
+mod pooling;
+mod product;
 mod quantization;
+mod rearrange;
 mod recurrent;
+mod reduction;
+mod resize;
+mod select;
+mod shape;
 
 pub(super) use registry::rule;

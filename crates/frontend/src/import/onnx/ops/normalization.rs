@@ -10,15 +10,25 @@ use super::super::value::{data_type, product, resolve_axis};
 
 pub(super) const RULES: &[(&str, Rule)] = &[
     ("BatchNormalization", batch_normalization),
-    ("GroupNormalization", |site| like_first(site, OpClass::LayerNorm, 8)),
+    ("GroupNormalization", |site| {
+        like_first(site, OpClass::LayerNorm, 8)
+    }),
     ("Hardmax", |site| like_first(site, OpClass::Softmax, 2)),
-    ("InstanceNormalization", |site| like_first(site, OpClass::LayerNorm, 8)),
+    ("InstanceNormalization", |site| {
+        like_first(site, OpClass::LayerNorm, 8)
+    }),
     ("LRN", local_response_normalization),
     ("LayerNormalization", layer_normalization),
     ("LogSoftmax", |site| softmax(site, 6)),
-    ("LpNormalization", |site| like_first(site, OpClass::LayerNorm, 3)),
-    ("MeanVarianceNormalization", |site| like_first(site, OpClass::LayerNorm, 8)),
-    ("RMSNormalization", |site| like_first(site, OpClass::LayerNorm, 4)),
+    ("LpNormalization", |site| {
+        like_first(site, OpClass::LayerNorm, 3)
+    }),
+    ("MeanVarianceNormalization", |site| {
+        like_first(site, OpClass::LayerNorm, 8)
+    }),
+    ("RMSNormalization", |site| {
+        like_first(site, OpClass::LayerNorm, 4)
+    }),
     ("Softmax", |site| softmax(site, 5)),
 ];
 
@@ -29,7 +39,9 @@ fn like_first(site: &Site<'_>, class: OpClass, flops: u64) -> Result<Effect, Fau
 
 fn softmax(site: &Site<'_>, flops: u64) -> Result<Effect, Fault> {
     let rank = site.operand(0, "input")?.shape.0.len();
-    let axis = site.attributes.int_or("axis", if site.opset < 13 { 1 } else { -1 })?;
+    let axis = site
+        .attributes
+        .int_or("axis", if site.opset < 13 { 1 } else { -1 })?;
     // Before version 13 the axis only says where to flatten and may stand behind the last one.
     if site.opset >= 13 && rank > 0 {
         resolve_axis(axis, rank)?;
@@ -54,7 +66,9 @@ fn batch_normalization(site: &Site<'_>) -> Result<Effect, Fault> {
     // Training mode returns statistics, older versions up to four; at inference they are the parameters' copies.
     let statistics = Produced::like(site.operand(3, "mean")?);
     let extra = site.outputs.saturating_sub(1).min(4);
-    effect.outputs.extend(std::iter::repeat_n(statistics, extra));
+    effect
+        .outputs
+        .extend(std::iter::repeat_n(statistics, extra));
     Ok(effect)
 }
 
@@ -73,7 +87,10 @@ fn layer_normalization(site: &Site<'_>) -> Result<Effect, Fault> {
 }
 
 fn local_response_normalization(site: &Site<'_>) -> Result<Effect, Fault> {
-    let size = site.attributes.int("size")?.ok_or(Fault::MissingAttribute { attribute: "size" })?;
+    let size = site
+        .attributes
+        .int("size")?
+        .ok_or(Fault::MissingAttribute { attribute: "size" })?;
     let size = u64::try_from(size).map_err(|_| Fault::Value {
         what: "size",
         found: size.to_string(),

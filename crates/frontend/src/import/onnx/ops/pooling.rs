@@ -57,7 +57,11 @@ fn pool(site: &Site<'_>, class: OpClass) -> Result<Effect, Fault> {
     let window = Window::of(site, kernel)?;
     let ceil = site.attributes.is_set("ceil_mode")?;
     let positions = window.positions(spatial, ceil)?;
-    let shape: Vec<_> = image.shape.0[..2].iter().copied().chain(positions).collect();
+    let shape: Vec<_> = image.shape.0[..2]
+        .iter()
+        .copied()
+        .chain(positions)
+        .collect();
     let output = Produced::new(image.dtype, shape);
     let taps = product(FLOPS, window.kernel.iter().copied())?;
     let touched = product(FLOPS, [elements(&output.shape)?, taps])?;
@@ -105,7 +109,12 @@ fn roi_align(site: &Site<'_>) -> Result<Effect, Fault> {
 }
 
 fn regions(site: &Site<'_>, pooled: Vec<u64>, flops: u64) -> Result<Effect, Fault> {
-    let image = site.operand_of_rank(0, "X", 4..=4, "batch, channels, height and width are needed")?;
+    let image = site.operand_of_rank(
+        0,
+        "X",
+        4..=4,
+        "batch, channels, height and width are needed",
+    )?;
     let rois = site.operand_of_rank(1, "rois", 2..=2, "a list of regions is needed")?;
     let shape: Vec<_> = [rois.shape.0[0], image.shape.0[1]]
         .into_iter()

@@ -23,7 +23,11 @@ fn gemm(site: &Site<'_>) -> Result<Effect, Fault> {
     let right = site.operand_of_rank(1, "B", 2..=2, MATRIX)?;
     let ordered = |value: &Value, transposed: bool| {
         let (first, second) = (value.shape.0[0], value.shape.0[1]);
-        if transposed { (second, first) } else { (first, second) }
+        if transposed {
+            (second, first)
+        } else {
+            (first, second)
+        }
     };
     let (rows, depth) = ordered(left, site.attributes.is_set("transA")?);
     let (depth_again, columns) = ordered(right, site.attributes.is_set("transB")?);
@@ -58,7 +62,11 @@ fn matmul(site: &Site<'_>) -> Result<Effect, Fault> {
 }
 
 fn matmul_integer(site: &Site<'_>) -> Result<Effect, Fault> {
-    multiply(site.operand(0, "A")?, site.operand(1, "B")?, DataType::Int32)
+    multiply(
+        site.operand(0, "A")?,
+        site.operand(1, "B")?,
+        DataType::Int32,
+    )
 }
 
 fn qlinear_matmul(site: &Site<'_>) -> Result<Effect, Fault> {

@@ -17,7 +17,10 @@ pub(super) const RULES: &[(&str, Rule)] = &[
 ];
 
 fn cast(site: &Site<'_>) -> Result<Effect, Fault> {
-    let to = site.attributes.int("to")?.ok_or(Fault::MissingAttribute { attribute: "to" })?;
+    let to = site
+        .attributes
+        .int("to")?
+        .ok_or(Fault::MissingAttribute { attribute: "to" })?;
     convert(site.operand(0, "input")?, data_type(to)?)
 }
 
@@ -43,15 +46,18 @@ fn convert(input: &Value, to: DataType) -> Result<Effect, Fault> {
 )]
 fn converted(data: &Data, to: DataType) -> Option<Data> {
     match (data, to) {
-        (Data::Integers(values), DataType::Bool) => {
-            Some(Data::Integers(values.iter().map(|&value| i64::from(value != 0)).collect()))
-        }
-        (Data::Reals(values), DataType::Bool) => {
-            Some(Data::Integers(values.iter().map(|&value| i64::from(value != 0.0)).collect()))
-        }
-        (Data::Integers(values), DataType::Float | DataType::Double) => {
-            Some(Data::Reals(values.iter().map(|&value| value as f64).collect()))
-        }
+        (Data::Integers(values), DataType::Bool) => Some(Data::Integers(
+            values.iter().map(|&value| i64::from(value != 0)).collect(),
+        )),
+        (Data::Reals(values), DataType::Bool) => Some(Data::Integers(
+            values
+                .iter()
+                .map(|&value| i64::from(value != 0.0))
+                .collect(),
+        )),
+        (Data::Integers(values), DataType::Float | DataType::Double) => Some(Data::Reals(
+            values.iter().map(|&value| value as f64).collect(),
+        )),
         (Data::Reals(values), DataType::Float | DataType::Double) => {
             Some(Data::Reals(values.clone()))
         }
@@ -60,9 +66,9 @@ fn converted(data: &Data, to: DataType) -> Option<Data> {
             let fits = values.iter().all(|&value| i32::try_from(value).is_ok());
             fits.then(|| Data::Integers(values.clone()))
         }
-        (Data::Reals(values), DataType::Int64 | DataType::Int32) => {
-            Some(Data::Integers(values.iter().map(|&value| value as i64).collect()))
-        }
+        (Data::Reals(values), DataType::Int64 | DataType::Int32) => Some(Data::Integers(
+            values.iter().map(|&value| value as i64).collect(),
+        )),
         // Narrow types are no shape arithmetic.
         (Data::Integers(_) | Data::Reals(_), _narrow) => None,
     }

@@ -40,16 +40,27 @@ fn transpose(site: &Site<'_>) -> Result<Effect, Fault> {
     let output = Produced::new(input.dtype, shape.clone()).evaluated(|| {
         let steps = strides(&input.shape.0);
         let steps: Vec<u64> = order.iter().map(|&axis| steps[axis]).collect();
-        input.data.as_ref()?.pick(strided_indices(&shape, &steps).into_iter())
+        input
+            .data
+            .as_ref()?
+            .pick(strided_indices(&shape, &steps).into_iter())
     });
     Ok(Effect::compute(OpClass::Transpose, output))
 }
 
 fn block<'a>(site: &Site<'a>) -> Result<(&'a Value, u64), Fault> {
-    let input = site.operand_of_rank(0, "input", 4..=4, "batch, channels, height and width are needed")?;
-    let size = site.attributes.int("blocksize")?.ok_or(Fault::MissingAttribute {
-        attribute: "blocksize",
-    })?;
+    let input = site.operand_of_rank(
+        0,
+        "input",
+        4..=4,
+        "batch, channels, height and width are needed",
+    )?;
+    let size = site
+        .attributes
+        .int("blocksize")?
+        .ok_or(Fault::MissingAttribute {
+            attribute: "blocksize",
+        })?;
     u64::try_from(size)
         .ok()
         .filter(|&size| size > 0)
@@ -75,7 +86,10 @@ fn depth_to_space(site: &Site<'_>) -> Result<Effect, Fault> {
         product(what, [height, size])?,
         product(what, [width, size])?,
     ];
-    Ok(Effect::compute(OpClass::Transpose, Produced::new(input.dtype, shape)))
+    Ok(Effect::compute(
+        OpClass::Transpose,
+        Produced::new(input.dtype, shape),
+    ))
 }
 
 fn space_to_depth(site: &Site<'_>) -> Result<Effect, Fault> {
@@ -86,7 +100,10 @@ fn space_to_depth(site: &Site<'_>) -> Result<Effect, Fault> {
     }
     let channels = product("the result's extent", [channels, size, size])?;
     let shape = vec![batch, channels, height / size, width / size];
-    Ok(Effect::compute(OpClass::Transpose, Produced::new(input.dtype, shape)))
+    Ok(Effect::compute(
+        OpClass::Transpose,
+        Produced::new(input.dtype, shape),
+    ))
 }
 
 fn planes(input: &Value) -> [u64; 4] {

@@ -18,8 +18,14 @@ const MACS: &str = "the number of multiply-accumulates";
 
 fn layer(site: &Site<'_>, gates: u64, has_cell: bool) -> Result<Effect, Fault> {
     let input = site.operand_of_rank(0, "X", 3..=3, "steps, batch and features are needed")?;
-    let weights = site.operand_of_rank(1, "W", 3..=3, "directions, gates and features are needed")?;
-    site.operand_of_rank(2, "R", 3..=3, "directions, gates and hidden size are needed")?;
+    let weights =
+        site.operand_of_rank(1, "W", 3..=3, "directions, gates and features are needed")?;
+    site.operand_of_rank(
+        2,
+        "R",
+        3..=3,
+        "directions, gates and hidden size are needed",
+    )?;
     let directions = weights.shape.0[0];
     let features = input.shape.0[2];
     let hidden = match site.attributes.int("hidden_size")? {
@@ -41,9 +47,15 @@ fn layer(site: &Site<'_>, gates: u64, has_cell: bool) -> Result<Effect, Fault> {
         (input.shape.0[0], input.shape.0[1])
     };
     let (sequence, state) = if is_batch_first {
-        (vec![batch, steps, directions, hidden], vec![batch, directions, hidden])
+        (
+            vec![batch, steps, directions, hidden],
+            vec![batch, directions, hidden],
+        )
     } else {
-        (vec![steps, directions, batch, hidden], vec![directions, batch, hidden])
+        (
+            vec![steps, directions, batch, hidden],
+            vec![directions, batch, hidden],
+        )
     };
     let mut outputs = vec![
         Produced::new(input.dtype, sequence),
@@ -53,7 +65,9 @@ fn layer(site: &Site<'_>, gates: u64, has_cell: bool) -> Result<Effect, Fault> {
         outputs.push(Produced::new(input.dtype, state));
     }
     let rows = product(MACS, [steps, batch])?;
-    let depth = features.checked_add(hidden).ok_or(Fault::Overflow { what: MACS })?;
+    let depth = features
+        .checked_add(hidden)
+        .ok_or(Fault::Overflow { what: MACS })?;
     let work = Work {
         macs: product(MACS, [rows, gate_rows, depth, directions])?,
         // A transcendental function a gate.

@@ -17,14 +17,26 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("ReduceL2", |site| reduce(site, |_| None)),
     ("ReduceLogSum", |site| reduce(site, |_| None)),
     ("ReduceLogSumExp", |site| reduce(site, |_| None)),
-    ("ReduceMax", |site| reduce(site, |values| values.iter().copied().max())),
+    ("ReduceMax", |site| {
+        reduce(site, |values| values.iter().copied().max())
+    }),
     ("ReduceMean", |site| reduce(site, |_| None)),
-    ("ReduceMin", |site| reduce(site, |values| values.iter().copied().min())),
+    ("ReduceMin", |site| {
+        reduce(site, |values| values.iter().copied().min())
+    }),
     ("ReduceProd", |site| {
-        reduce(site, |values| values.iter().try_fold(1i64, |all, &value| all.checked_mul(value)))
+        reduce(site, |values| {
+            values
+                .iter()
+                .try_fold(1i64, |all, &value| all.checked_mul(value))
+        })
     }),
     ("ReduceSum", |site| {
-        reduce(site, |values| values.iter().try_fold(0i64, |all, &value| all.checked_add(value)))
+        reduce(site, |values| {
+            values
+                .iter()
+                .try_fold(0i64, |all, &value| all.checked_add(value))
+        })
     }),
     ("ReduceSumSquare", |site| reduce(site, |_| None)),
 ];
@@ -35,13 +47,19 @@ fn reduce(site: &Site<'_>, of_all: fn(&[i64]) -> Option<i64>) -> Result<Effect, 
     let rank = input.shape.0.len();
     let axes = site.integers_or_attribute("axes", 1)?.unwrap_or_default();
     if axes.is_empty() && site.attributes.is_set("noop_with_empty_axes")? {
-        return Ok(Effect::view(Produced::like(input).with_data(input.data.clone())));
+        return Ok(Effect::view(
+            Produced::like(input).with_data(input.data.clone()),
+        ));
     }
     let mut is_reduced = vec![axes.is_empty(); rank];
     for &axis in axes {
         is_reduced[resolve_axis(axis, rank)?] = true;
     }
-    let shape = collapsed(&input.shape, &is_reduced, site.attributes.int_or("keepdims", 1)? != 0);
+    let shape = collapsed(
+        &input.shape,
+        &is_reduced,
+        site.attributes.int_or("keepdims", 1)? != 0,
+    );
     let is_total = is_reduced.iter().all(|&is_reduced| is_reduced);
     let output = Produced::new(input.dtype, shape).evaluated(|| match input.data.as_ref()? {
         Data::Integers(values) if is_total => Some(Data::Integers(vec![of_all(values)?])),
@@ -74,7 +92,11 @@ fn arg(site: &Site<'_>) -> Result<Effect, Fault> {
     let rank = input.shape.0.len();
     let mut is_reduced = vec![false; rank];
     is_reduced[resolve_axis(site.attributes.int_or("axis", 0)?, rank)?] = true;
-    let shape = collapsed(&input.shape, &is_reduced, site.attributes.int_or("keepdims", 1)? != 0);
+    let shape = collapsed(
+        &input.shape,
+        &is_reduced,
+        site.attributes.int_or("keepdims", 1)? != 0,
+    );
     let work = Work {
         other_flops: elements(&input.shape)?,
         ..Work::default()

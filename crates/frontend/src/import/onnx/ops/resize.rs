@@ -71,7 +71,10 @@ fn sized(site: &Site<'_>, input: &Value, axes: &[usize], sizes: &[u64]) -> Resul
             }
         }
         Some(policy) => {
-            let ratios = axes.iter().zip(sizes).map(|(&axis, &size)| ratio(size, shape[axis]));
+            let ratios = axes
+                .iter()
+                .zip(sizes)
+                .map(|(&axis, &size)| ratio(size, shape[axis]));
             let scale = if policy == "not_larger" {
                 ratios.fold(f64::INFINITY, f64::min)
             } else {
@@ -147,8 +150,18 @@ fn effect(site: &Site<'_>, input: &Value, shape: Vec<u64>) -> Result<Effect, Fau
 }
 
 fn grid_sample(site: &Site<'_>) -> Result<Effect, Fault> {
-    let input = site.operand_of_rank(0, "X", 3..=usize::MAX, "batch, channels and spatial axes are needed")?;
-    let grid = site.operand_of_rank(1, "grid", 3..=usize::MAX, "batch, spatial axes and coordinates are needed")?;
+    let input = site.operand_of_rank(
+        0,
+        "X",
+        3..=usize::MAX,
+        "batch, channels and spatial axes are needed",
+    )?;
+    let grid = site.operand_of_rank(
+        1,
+        "grid",
+        3..=usize::MAX,
+        "batch, spatial axes and coordinates are needed",
+    )?;
     let spatial = &grid.shape.0[1..grid.shape.0.len() - 1];
     let shape = [&input.shape.0[..2], spatial].concat();
     Effect::compute(OpClass::Resize, Produced::new(input.dtype, shape)).with_flops_per_element(8)

@@ -34,7 +34,10 @@ fn slice(site: &Site<'_>) -> Result<Effect, Fault> {
     let starts = required("starts", 1)?;
     let ends = required("ends", 2)?;
     let axes = match site.integers_or_attribute("axes", 3)? {
-        Some(axes) => axes.iter().map(|&axis| resolve_axis(axis, rank)).collect::<Result<_, _>>()?,
+        Some(axes) => axes
+            .iter()
+            .map(|&axis| resolve_axis(axis, rank))
+            .collect::<Result<_, _>>()?,
         None => (0..starts.len()).collect::<Vec<_>>(),
     };
     let steps = site.integers(4, "steps")?;
@@ -49,7 +52,12 @@ fn slice(site: &Site<'_>) -> Result<Effect, Fault> {
             expected: "it needs as many starts, ends and steps as axes",
         });
     }
-    let mut bounds: Vec<Bounds> = input.shape.0.iter().map(|&extent| Bounds::whole(extent)).collect();
+    let mut bounds: Vec<Bounds> = input
+        .shape
+        .0
+        .iter()
+        .map(|&extent| Bounds::whole(extent))
+        .collect();
     for (position, &axis) in axes.iter().enumerate() {
         let step = steps.map_or(1, |steps| steps[position]);
         bounds[axis] = Bounds::of(input.shape.0[axis], starts[position], ends[position], step)?;
@@ -98,19 +106,34 @@ impl Bounds {
             });
         }
         let extent = i128::from(extent);
-        let (lowest, highest) = if step > 0 { (0, extent) } else { (-1, extent - 1) };
+        let (lowest, highest) = if step > 0 {
+            (0, extent)
+        } else {
+            (-1, extent - 1)
+        };
         let clamp = |bound: i64, lowest: i128| {
             let bound = i128::from(bound);
             let from_start = if bound < 0 { bound + extent } else { bound };
             from_start.clamp(lowest, highest.max(lowest))
         };
         // A start before the first element is the first element, also of a backward slice.
-        let start = clamp(start, if step > 0 { 0 } else { lowest.max(0).min(highest.max(-1)) });
+        let start = clamp(
+            start,
+            if step > 0 {
+                0
+            } else {
+                lowest.max(0).min(highest.max(-1))
+            },
+        );
         let end = clamp(end, lowest);
         let step = i128::from(step);
         let distance = if step > 0 { end - start } else { start - end };
         let size = step.abs();
-        let count = if distance <= 0 { 0 } else { (distance + size - 1) / size };
+        let count = if distance <= 0 {
+            0
+        } else {
+            (distance + size - 1) / size
+        };
         Ok(Self {
             start,
             step,
@@ -136,8 +159,16 @@ fn gather(site: &Site<'_>) -> Result<Effect, Fault> {
             return None;
         };
         let extent = input.shape.0[axis];
-        let chosen = chosen.iter().map(|&index| from_start(index, extent)).collect::<Option<_>>()?;
-        let mut axes: Vec<Vec<u64>> = input.shape.0.iter().map(|&extent| (0..extent).collect()).collect();
+        let chosen = chosen
+            .iter()
+            .map(|&index| from_start(index, extent))
+            .collect::<Option<_>>()?;
+        let mut axes: Vec<Vec<u64>> = input
+            .shape
+            .0
+            .iter()
+            .map(|&extent| (0..extent).collect())
+            .collect();
         axes[axis] = chosen;
         let picked = grid_indices(&axes, &strides(&input.shape.0));
         input.data.as_ref()?.pick(picked.into_iter())
@@ -146,7 +177,11 @@ fn gather(site: &Site<'_>) -> Result<Effect, Fault> {
 }
 
 fn from_start(index: i64, extent: u64) -> Option<u64> {
-    let index = if index < 0 { index.checked_add_unsigned(extent)? } else { index };
+    let index = if index < 0 {
+        index.checked_add_unsigned(extent)?
+    } else {
+        index
+    };
     u64::try_from(index).ok().filter(|&index| index < extent)
 }
 
@@ -159,15 +194,26 @@ fn gather_elements(site: &Site<'_>) -> Result<Effect, Fault> {
 
 fn gather_nd(site: &Site<'_>) -> Result<Effect, Fault> {
     let input = site.operand(0, "data")?;
-    let indices = site.operand_of_rank(1, "indices", 1..=usize::MAX, "its last axis is an index")?;
+    let indices =
+        site.operand_of_rank(1, "indices", 1..=usize::MAX, "its last axis is an index")?;
     let batch = site.attributes.int_or("batch_dims", 0)?;
-    let (tuple, outer) = indices.shape.0.split_last().expect("its rank is at least 1");
+    let (tuple, outer) = indices
+        .shape
+        .0
+        .split_last()
+        .expect("its rank is at least 1");
     let rest = usize::try_from(batch)
         .ok()
         .zip(usize::try_from(*tuple).ok())
         .and_then(|(batch, tuple)| batch.checked_add(tuple))
         .and_then(|skipped| input.shape.0.get(skipped..))
-        .ok_or_else(|| mismatch(input, indices, "an index has at most as many parts as the data has axes"))?;
+        .ok_or_else(|| {
+            mismatch(
+                input,
+                indices,
+                "an index has at most as many parts as the data has axes",
+            )
+        })?;
     let output = Produced::new(input.dtype, [outer, rest].concat());
     Ok(Effect::compute(OpClass::Gather, output).reading_what_it_writes(input))
 }
@@ -190,11 +236,18 @@ fn scatter(site: &Site<'_>) -> Result<Effect, Fault> {
 /// How many elements are not zero is known for small constants only.
 fn non_zero(site: &Site<'_>) -> Result<Effect, Fault> {
     let input = site.operand(0, "X")?;
-    let is_hit: Vec<bool> = match input.data.as_ref().ok_or(Fault::NotConstant { operand: "X" })? {
+    let is_hit: Vec<bool> = match input
+        .data
+        .as_ref()
+        .ok_or(Fault::NotConstant { operand: "X" })?
+    {
         Data::Integers(values) => values.iter().map(|&value| value != 0).collect(),
         Data::Reals(values) => values.iter().map(|&value| value != 0.0).collect(),
     };
-    let hits: Vec<i64> = (0..).zip(is_hit).filter_map(|(index, is_hit)| is_hit.then_some(index)).collect();
+    let hits: Vec<i64> = (0..)
+        .zip(is_hit)
+        .filter_map(|(index, is_hit)| is_hit.then_some(index))
+        .collect();
     let shape = vec![input.shape.0.len() as u64, hits.len() as u64];
     let output = Produced::new(DataType::Int64, shape).evaluated(|| {
         let steps = strides(&input.shape.0);
@@ -214,7 +267,10 @@ fn one_hot(site: &Site<'_>) -> Result<Effect, Fault> {
     let depth = match site.optional(1).and_then(|depth| depth.data.as_ref()) {
         Some(Data::Integers(depth)) => depth.first().copied(),
         // The definition allows any numeric type; Keras writes floats.
-        #[expect(clippy::cast_possible_truncation, reason = "a saturated depth is refused below")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a saturated depth is refused below"
+        )]
         Some(Data::Reals(depth)) => depth.first().map(|&depth| depth as i64),
         None => None,
     };
@@ -234,7 +290,13 @@ fn top_k(site: &Site<'_>) -> Result<Effect, Fault> {
         Some(k) => Some(k),
         None => site.integers(1, "K")?.and_then(|k| k.first().copied()),
     };
-    let k = extent("k", k.ok_or(Fault::MissingOperand { position: 1, operand: "K" })?)?;
+    let k = extent(
+        "k",
+        k.ok_or(Fault::MissingOperand {
+            position: 1,
+            operand: "K",
+        })?,
+    )?;
     if k > input.shape.0[axis] {
         return Err(Fault::Value {
             what: "k",

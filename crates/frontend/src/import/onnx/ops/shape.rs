@@ -38,8 +38,14 @@ fn dropout(site: &Site<'_>) -> Result<Effect, Fault> {
     effect.passes = Some(Pass::Dropout);
     if site.outputs > 1 {
         // Nothing is dropped at inference, so the mask is a constant.
-        let dtype = if site.opset < 10 { input.dtype } else { DataType::Bool };
-        effect.outputs.push(Produced::new(dtype, input.shape.0.clone()));
+        let dtype = if site.opset < 10 {
+            input.dtype
+        } else {
+            DataType::Bool
+        };
+        effect
+            .outputs
+            .push(Produced::new(dtype, input.shape.0.clone()));
     }
     Ok(effect)
 }
@@ -95,7 +101,11 @@ fn flatten(site: &Site<'_>) -> Result<Effect, Fault> {
     let rank = input.shape.0.len();
     let axis = site.attributes.int_or("axis", 1)?;
     // Unlike elsewhere, the axis may stand behind the last one.
-    let axis = if usize::try_from(axis) == Ok(rank) { rank } else { resolve_axis(axis, rank)? };
+    let axis = if usize::try_from(axis) == Ok(rank) {
+        rank
+    } else {
+        resolve_axis(axis, rank)?
+    };
     let (rows, columns) = input.shape.0.split_at(axis);
     let what = "the flattened extent";
     let shape = vec![
@@ -127,7 +137,9 @@ fn squeeze(site: &Site<'_>) -> Result<Effect, Fault> {
         }
     };
     let kept = input.shape.0.iter().zip(is_dropped);
-    let shape = kept.filter_map(|(&extent, is_dropped)| (!is_dropped).then_some(extent)).collect();
+    let shape = kept
+        .filter_map(|(&extent, is_dropped)| (!is_dropped).then_some(extent))
+        .collect();
     view(site, shape)
 }
 
@@ -155,7 +167,13 @@ fn unsqueeze(site: &Site<'_>) -> Result<Effect, Fault> {
     let mut old = input.shape.0.iter().copied();
     let shape = is_new
         .into_iter()
-        .map(|is_new| if is_new { 1 } else { old.next().expect("as many old axes as the rank leaves") })
+        .map(|is_new| {
+            if is_new {
+                1
+            } else {
+                old.next().expect("as many old axes as the rank leaves")
+            }
+        })
         .collect();
     view(site, shape)
 }
@@ -165,7 +183,11 @@ fn shape(site: &Site<'_>) -> Result<Effect, Fault> {
     let rank = i64::try_from(input.shape.0.len()).expect("ranks are small");
     let bound = |attribute: &'static str, default: i64| -> Result<usize, Fault> {
         let bound = site.attributes.int_or(attribute, default)?;
-        let from_start = if bound < 0 { bound.saturating_add(rank) } else { bound };
+        let from_start = if bound < 0 {
+            bound.saturating_add(rank)
+        } else {
+            bound
+        };
         Ok(usize::try_from(from_start.clamp(0, rank)).expect("clamped to the rank"))
     };
     let (start, end) = (bound("start", 0)?, bound("end", rank)?);
@@ -175,7 +197,10 @@ fn shape(site: &Site<'_>) -> Result<Effect, Fault> {
         .map(|&extent| i64::try_from(extent).map_err(|_| Fault::Overflow { what: "an extent" }))
         .collect::<Result<Vec<_>, _>>()?;
     let output = Produced::new(DataType::Int64, vec![values.len() as u64]);
-    Ok(Effect::compute(OpClass::Other, output.with_data(Some(Data::Integers(values)))))
+    Ok(Effect::compute(
+        OpClass::Other,
+        output.with_data(Some(Data::Integers(values))),
+    ))
 }
 
 fn size(site: &Site<'_>) -> Result<Effect, Fault> {
@@ -184,5 +209,8 @@ fn size(site: &Site<'_>) -> Result<Effect, Fault> {
         what: "the number of elements",
     })?;
     let output = Produced::new(DataType::Int64, extents("rank", &[])?);
-    Ok(Effect::compute(OpClass::Other, output.with_data(Some(Data::Integers(vec![count])))))
+    Ok(Effect::compute(
+        OpClass::Other,
+        output.with_data(Some(Data::Integers(vec![count]))),
+    ))
 }

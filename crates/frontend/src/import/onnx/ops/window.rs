@@ -16,7 +16,10 @@ pub(super) struct Window {
 
 #[derive(Debug)]
 enum Padding {
-    Explicit { begin: Vec<u64>, end: Vec<u64> },
+    Explicit {
+        begin: Vec<u64>,
+        end: Vec<u64>,
+    },
     /// None at all.
     Valid,
     /// As much as makes the result `ceil(input / stride)`.
@@ -53,11 +56,12 @@ impl Window {
             .iter()
             .zip(&dilation)
             .map(|(&size, &hole)| {
-                (size - 1).checked_mul(hole).and_then(|reach| reach.checked_add(1)).ok_or(
-                    Fault::Overflow {
+                (size - 1)
+                    .checked_mul(hole)
+                    .and_then(|reach| reach.checked_add(1))
+                    .ok_or(Fault::Overflow {
                         what: "the dilated kernel",
-                    },
-                )
+                    })
             })
             .collect::<Result<_, _>>()?;
         Ok(Self {
@@ -102,7 +106,11 @@ impl Window {
         let positions = slack.div_ceil(stride) + 1;
         // A window that would start behind the input and its leading padding sees nothing, so frameworks drop it.
         let starts_behind = (positions - 1).saturating_mul(stride) >= input.saturating_add(begin);
-        Ok(if starts_behind { positions - 1 } else { positions })
+        Ok(if starts_behind {
+            positions - 1
+        } else {
+            positions
+        })
     }
 
     /// Extents of the result of a transposed convolution, the inverse of [`Self::positions`].

@@ -1,0 +1,308 @@
+//! `paracompile MODEL --soc …`: the job that the program is for.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use paracompile::compile::{CompileError, Compiled, Options, PlanFile, Progress, compile};
+use paracompile::cost::CostTable;
+use paracompile::emit::Goal;
+use paracompile::explain::{Subject, explain};
+use paracompile::front::Front;
+use paracompile::ir::VerifiedGraph;
+use paracompile::mapping::{Budget, Effort, Granularity};
+use paracompile::plan::{StoppedBy, WriteError, read_front, write_json, write_text};
+use paracompile::plot;
+use paracompile::simulate::{Change, Links, SimulateOptions, simulate};
+
+use crate::args::{self, MapArgs};
+use crate::failure::{Failure, Kind};
+use crate::report::{Summary, report};
+use crate::{input, interrupt, terminal};
+
+/// Runs the command.
+pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
+    let (Some(model), Some(soc)) = (&args.model, &args.soc) else {
+        return Err(Failure::new(Kind::Usage, "a model and --soc are needed")
+            .with_help("paracompile --help"));
+    };
+    let started = Instant::now();
+    interrupt::listen()?;
+    let chip = input::soc(soc, &args.processors, args.quiet)?;
+    let imported = input::model(model, &args.dims, args.quiet)?;
+    let graph = &imported.graph;
+    let table = input::costs(graph, &chip, args.costs.as_deref())?;
+    let directory = args.out.clone().unwrap_or_else(|| {
+        Path::new("output").join(format!("{}-{}", graph.name, chip.chosen.name))
+    });
+    // A search of minutes should not end at a directory that cannot be written.
+    writable(&directory)?;
+
+    let progress = terminal::Progress::new(args.quiet);
+    let deadline = args
+        .time_limit
+        .map(|seconds| started + Duration::from_secs_f64(seconds));
+    let stop = || {
+        if interrupt::asked() {
+            Some(StoppedBy::Interrupt)
+        } else if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            Some(StoppedBy::Time)
+        } else {
+            None
+        }
+    };
+    let show = |text: &str| {
+        progress.show(&format!(
+            "{:5.1} s  {text}",
+            started.elapsed().as_secs_f64()
+        ));
+    };
+    let options = Options {
+        goal: goal(args.objective),
+        granularity: granularity(args.mapping),
+        max_stages: args
+            .max_stages
+            .and_then(|stages| usize::try_from(stages).ok()),
+        gap_millionths: millionths(args.gap),
+        effort: effort(args.effort),
+        budget: Budget::until(&stop),
+        progress: Progress(&show),
+    };
+    let compiled = in_pool(args.threads, || compile(graph, &table, &options))?;
+    progress.clear();
+    let compiled = compiled.map_err(|error| failed(&error))?;
+
+    let explanations = explanations(args, graph, &table, &compiled)?;
+    show("writing files");
+    write(&directory, &compiled, !args.no_plots)
+        .map_err(|error| Failure::from_error(Kind::File, &error))?;
+    progress.clear();
+    if !args.quiet {
+        warn_of_busy_links(&compiled);
+    }
+    let interrupted = compiled.front.stopped_by == StoppedBy::Interrupt;
+    if args.json {
+        let text = serde_json::to_string_pretty(&compiled.front).expect("a front serialises");
+        print(&format!("{text}\n"))?;
+    } else if !args.quiet {
+        print(&report(&Summary {
+            front: &compiled.front,
+            operators: compiled.segments.graph.ops.len(),
+            cuts: compiled.segments.cuts.len(),
+            gflop: gflop(graph),
+            directory: directory.display().to_string(),
+        }))?;
+    }
+    if !args.json {
+        for explanation in explanations {
+            print(&format!("\n{explanation}"))?;
+        }
+    }
+    Ok(if interrupted {
+        ExitCode::from(130)
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    terminal::print(text).map_err(|error| Failure::from_error(Kind::File, &error))
+}
+
+/// Runs `work` on as many threads as asked for.
+fn in_pool<T: Send>(threads: Option<u64>, work: impl FnOnce() -> T + Send) -> Result<T, Failure> {
+    let threads = threads.and_then(|threads| usize::try_from(threads).ok());
+    // Zero is one thread a core.
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads.unwrap_or(0))
+        .build()
+        .map(|pool| pool.install(work))
+        .map_err(|error| Failure::from_error(Kind::Usage, &error))
+}
+
+const fn goal(objective: args::Objective) -> Goal {
+    match objective {
+        args::Objective::Latency => Goal::Latency,
+        args::Objective::Throughput => Goal::Throughput,
+        args::Objective::Energy => Goal::Energy,
+        args::Objective::Balanced => Goal::Balanced,
+    }
+}
+
+const fn granularity(mapping: args::Mapping) -> Granularity {
+    match mapping {
+        args::Mapping::Coarse => Granularity::Coarse,
+        args::Mapping::Fine => Granularity::Fine,
+        args::Mapping::Auto => Granularity::Auto,
+    }
+}
+
+const fn effort(effort: args::Effort) -> Effort {
+    match effort {
+        args::Effort::Quick => Effort::Quick,
+        args::Effort::Normal => Effort::Normal,
+        args::Effort::Thorough => Effort::Thorough,
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the argument's parser holds the gap within [0, 1)"
+)]
+fn millionths(gap: f64) -> u32 {
+    (gap * 1e6).round() as u32
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a printed figure")]
+fn gflop(graph: &VerifiedGraph) -> f64 {
+    let flops: u64 = graph
+        .ops
+        .iter()
+        .map(|(_, op)| op.work.flops())
+        .fold(0, u64::saturating_add);
+    flops as f64 / 1e9
+}
+
+fn failed(error: &CompileError) -> Failure {
+    match error {
+        CompileError::NothingToMap => Failure::from_error(Kind::Model, error),
+        CompileError::DoesNotFit { .. } => Failure::from_error(Kind::No, error)
+            .with_help("offer more processors, or correct the size of the memory in the profile"),
+        CompileError::NoMapping { .. } => Failure::from_error(Kind::No, error)
+            .with_help("no processor alone supports everything: allow more stages or processors"),
+        CompileError::Interrupted => Failure::from_error(Kind::Interrupted, error),
+        CompileError::Wrong { violations, .. } => {
+            Failure::from_error(Kind::Bug, error).with_details(violations.iter().skip(1).take(20))
+        }
+        CompileError::Disagreement { .. } => Failure::from_error(Kind::Bug, error),
+        _ => Failure::from_error(Kind::Bug, error),
+    }
+}
+
+fn explanations(
+    args: &MapArgs,
+    graph: &VerifiedGraph,
+    table: &CostTable,
+    compiled: &Compiled,
+) -> Result<Vec<String>, Failure> {
+    let recommended = recommended(compiled);
+    let subject = Subject {
+        graph,
+        fused: &compiled.segments.graph,
+        table,
+        mapping: &recommended.mapping,
+        estimate: &recommended.estimate,
+    };
+    args.explain
+        .iter()
+        .map(|query| {
+            explain(&subject, query).map_err(|error| {
+                let failure = Failure::new(Kind::Usage, format!("--explain: {error}"));
+                if error.near.is_empty() {
+                    failure.with_help("give a node's name, the name of one of its outputs, or # and its index in the file")
+                } else {
+                    failure.with_help(format!("perhaps {}", error.near.join(", ")))
+                }
+            })
+        })
+        .collect()
+}
+
+fn recommended(compiled: &Compiled) -> &PlanFile {
+    compiled
+        .files
+        .iter()
+        .find(|file| file.file == compiled.front.recommended)
+        .expect("the recommended plan is one of the files")
+}
+
+/// What the model leaves out, where it would be noticed: moves that queue for a link.
+fn warn_of_busy_links(compiled: &Compiled) {
+    let plan = &recommended(compiled).plan;
+    let base = SimulateOptions::default();
+    let serial = SimulateOptions {
+        links: Links::Serial,
+        ..base
+    };
+    let (Ok(base), Ok(serial)) = (simulate(plan, &base), simulate(plan, &serial)) else {
+        // The checker has accepted the plan, so that only a limit on frames can stand in the way.
+        return;
+    };
+    let change = Change::between(&base, &serial);
+    if change.exceeds(0.02) {
+        terminal::note(&format!(
+            "warning: if moves over one link wait for each other, the recommended plan changes: latency {:+.1}%, interval {:+.1}%",
+            change.latency * 100.0,
+            change.interval * 100.0
+        ));
+    }
+}
+
+/// Makes the directory and tries to write there.
+fn writable(directory: &Path) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::new(
+            Kind::File,
+            format!("{}: cannot write here: {error}", directory.display()),
+        )
+        .with_help("name a directory that can be written with --out")
+    };
+    fs::create_dir_all(directory).map_err(failed)?;
+    tempfile::tempfile_in(directory).map_err(failed)?;
+    Ok(())
+}
+
+/// Writes plans, then pictures, then `front.json`, and removes plans that an earlier front named and this one does not.
+fn write(directory: &Path, compiled: &Compiled, pictures: bool) -> Result<(), WriteError> {
+    let failed = |path: PathBuf| move |source| WriteError::Io { path, source };
+    let old = read_front(&directory.join("front.json")).ok();
+    for folder in ["plans", "baselines"] {
+        let folder = directory.join(folder);
+        fs::create_dir_all(&folder).map_err(failed(folder.clone()))?;
+    }
+    for file in &compiled.files {
+        write_json(&directory.join(&file.file), &file.plan)?;
+    }
+    if pictures {
+        let front = plot::pareto(
+            &compiled.front,
+            &compiled
+                .cloud
+                .iter()
+                .map(|&(latency_s, throughput_fps)| plot::Candidate {
+                    latency_s,
+                    throughput_fps,
+                })
+                .collect::<Vec<_>>(),
+        );
+        write_text(&directory.join("pareto.svg"), &front)?;
+        let gantt = plot::gantt(&recommended(compiled).plan);
+        write_text(&directory.join("gantt-recommended.svg"), &gantt)?;
+    }
+    write_json(&directory.join("front.json"), &compiled.front)?;
+    for stale in old.iter().flat_map(files_of) {
+        let kept = compiled.files.iter().any(|file| file.file == stale);
+        let inside = (stale.starts_with("plans/") || stale.starts_with("baselines/"))
+            && !stale.contains("..");
+        if !kept && inside {
+            // Whoever removed it before us has done our work.
+            let _ = fs::remove_file(directory.join(stale));
+        }
+    }
+    Ok(())
+}
+
+fn files_of(front: &Front) -> impl Iterator<Item = &str> {
+    let plans = front.plans.iter().map(|plan| plan.file.as_str());
+    let baselines = front
+        .baselines
+        .iter()
+        .map(|baseline| baseline.file.as_str());
+    let best = front
+        .best_by_strategy
+        .values()
+        .filter_map(|best| best.plan.as_deref());
+    plans.chain(baselines).chain(best)
+}

@@ -1,0 +1,81 @@
+//! Baselines as stages: the whole network as one stage, by a rule that people know (rule M13).
+
+use paracompile_frontend::soc::{ProcessorId, ProcessorSet};
+use paracompile_plan::Nanoseconds;
+use paracompile_plan::plan::StoppedBy;
+
+use super::super::{Solution, heft, schedule, single};
+use super::stage_graph::Part;
+use super::stage_mapper::StageMapper;
+use crate::mapping::{StageMapping, StageProof};
+use crate::partition::FusedOpId;
+
+impl StageMapper<'_> {
+    /// Everything on one processor, in order; `None` where it does not support everything.
+    pub fn whole_on(&self, processor: ProcessorId) -> Option<StageMapping> {
+        let part = self.whole_part(ProcessorSet::only(processor));
+        let solution = single(&part.problem, 0)?;
+        Some(self.whole_stage(&part, &solution, "single"))
+    }
+
+    /// HEFT over all processors (Topcuoglu et al. 2002, section 4.1); the stage has those that it uses.
+    ///
+    /// HEFT ranks and places under the slowdown of all processors in use together, since it cannot know which ones it will use.
+    pub fn whole_by_heft(&self) -> Option<StageMapping> {
+        let part = self.whole_part(self.graph().allowed);
+        let solution = heft(&part.problem)?;
+        Some(self.whole_stage(&part, &solution, "heft"))
+    }
+
+    fn whole_part(&self, set: ProcessorSet) -> Part {
+        let end = self.graph().whole.operators.len();
+        self.graph().part(0, end, &self.entry_at_start(), set)
+    }
+
+    fn whole_stage(&self, part: &Part, solution: &Solution, method: &str) -> StageMapping {
+        let placement: Vec<ProcessorId> = solution
+            .processors
+            .iter()
+            .map(|&local| part.processors[local])
+            .collect();
+        let processors: ProcessorSet = placement.iter().copied().collect();
+        // The bound is for the processors that are used, which slow each other less than all of them.
+        let own = self.whole_part(processors);
+        let time = {
+            let local = |processor: &ProcessorId| {
+                own.processors
+                    .iter()
+                    .position(|other| other == processor)
+                    .expect("the stage has the processors that it uses")
+            };
+            let solution = Solution {
+                processors: placement.iter().map(local).collect(),
+                sequence: solution.sequence.clone(),
+            };
+            schedule(&own.problem, &solution).objective.makespan
+        };
+        let known: Option<Nanoseconds> = self
+            .options(0, &self.entry_at_start(), processors)
+            .iter()
+            .filter(|option| option.ops.end == own.problem.operators.len())
+            .map(|option| option.bound)
+            .min();
+        let bound = known.unwrap_or(Nanoseconds::ZERO).min(time);
+        StageMapping {
+            ops: 0..own.problem.operators.len(),
+            processors,
+            placement,
+            sequence: solution
+                .sequence
+                .iter()
+                .map(|&operator| FusedOpId::from_index(operator))
+                .collect(),
+            proof: StageProof {
+                bound,
+                method: method.to_owned(),
+                scope: "all mappings of the stage".to_owned(),
+                stopped_by: StoppedBy::Complete,
+            },
+        }
+    }
+}
