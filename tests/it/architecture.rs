@@ -116,10 +116,7 @@ const MAY_IMPORT: &[(&str, &str, &[&str])] = &[
 
 /// Edges that are there and should not be: the type is in the wrong place.
 /// An edge that goes must go from here too.
-const KNOWN_FAULTS: &[(&str, &str)] = &[
-    // `StageMapping` and `StageProof` are what a stage mapper returns, but lie a step later.
-    ("mapping", "pipeline"),
-];
+const KNOWN_FAULTS: &[(&str, &str)] = &[];
 
 /// Packages and names of the standard library that only some places may use.
 const OWNED: &[(&str, &[&str])] = &[

@@ -5,9 +5,9 @@
 use paracompile::emit::{self, Claim, Emission};
 use paracompile::estimate::{Estimate, evaluate};
 use paracompile::mapping::decompose::{MapperOptions, StageGraph, StageMapper};
-use paracompile::mapping::{Budget, Effort};
+use paracompile::mapping::{Budget, Effort, PipelineMapping, StageMapping, StageProof};
 use paracompile::partition::{CutRule, Segments, fuse, segment_by};
-use paracompile::pipeline::{PipelineMapping, StageMapping, StageProof, pipelines};
+use paracompile::pipeline::pipelines;
 use paracompile_frontend::arena::Id;
 use paracompile_frontend::cost::CostTable;
 use paracompile_frontend::soc::ProcessorSet;
