@@ -188,14 +188,12 @@ fn module_of(path: &str) -> Option<&'static str> {
 
 /// The module that a path of a file names, if it is one of the table's.
 fn target(path: &[String], file: &str) -> Option<String> {
-    let second = || path.get(1).cloned();
     match path.first()?.as_str() {
         "paracompile_plan" => Some("plan".to_owned()),
-        "paracompile_frontend" | "paracompile" => second(),
         "paracompile_testkit" => Some("testkit".to_owned()),
         "crate" if file.starts_with("crates/plan/") => Some("plan".to_owned()),
         "crate" if file.starts_with("crates/testkit/") => Some("testkit".to_owned()),
-        "crate" => second(),
+        "crate" | "paracompile_frontend" | "paracompile" => path.get(1).cloned(),
         _ => None,
     }
 }
