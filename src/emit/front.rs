@@ -231,7 +231,10 @@ fn limit(plan: &Plan) -> String {
     let load = |name: &str| -> Nanoseconds {
         plan.tasks
             .iter()
-            .filter(|task| plan.queues[task.queue as usize].processor == name)
+            .filter(|task| {
+                let queue = plan.queues.get(task.queue as usize);
+                queue.is_some_and(|queue| queue.processor == name)
+            })
             .map(|task| task.duration_ns)
             .sum()
     };
@@ -239,8 +242,9 @@ fn limit(plan: &Plan) -> String {
         format!("Its {} set the interval", stage.time_ns)
     } else {
         format!(
-            "Stage {} ({}, {}) sets the interval",
+            "Stage {} of {} ({}, {}) sets the interval",
             stage.id + 1,
+            plan.stages.len(),
             stage.processors.join("+"),
             stage.time_ns
         )
@@ -362,7 +366,7 @@ mod tests {
         assert_eq!(
             throughput.why,
             "Highest throughput on the front: 2 stages on p0 | p1, cut before `t3`. \
-             Stage 1 (p0, 40.0 µs) sets the interval, and p0 computes for 100% of it."
+             Stage 1 of 2 (p0, 40.0 µs) sets the interval, and p0 computes for 100% of it."
         );
         let same = Front {
             recommended: latency.recommended.clone(),

@@ -172,6 +172,27 @@ fn what_lives_at_different_times_shares_memory() {
 }
 
 #[test]
+fn a_memory_without_room_for_all_at_its_worst_is_exceeded() {
+    let ops = [op(&[2], &[0], &[6])];
+    let within = |limit: u64| {
+        let scenario = hand(&ops, &[1], &[&[0]], |soc| {
+            for memory in soc.memories.ids().collect::<Vec<_>>() {
+                soc.memories[memory].limit = Some(paracompile_plan::Bytes::new(limit));
+            }
+        });
+        let estimate = scenario.estimate();
+        let plan = scenario.plan(&estimate);
+        let fits = estimate.exceeded(&scenario.table.soc).count() == 0;
+        let found = check(&plan, &scenario.model, &scenario.costs);
+        assert_eq!(fits, found.is_empty(), "the checker sees the same");
+        fits
+    };
+    // 40 bytes in and 24 out.
+    assert!(within(64));
+    assert!(!within(63));
+}
+
+#[test]
 fn serial_links_carry_one_tensor_at_a_time() {
     // Two tensors of 20 leave p0 at the same time.
     let ops = [op(&[1, 1], &[0], &[20, 20]), op(&[1, 1], &[1, 2], &[1])];

@@ -15,6 +15,8 @@ mod agreement;
 pub(crate) mod fixtures;
 #[cfg(test)]
 mod hand_cases;
+#[cfg(test)]
+mod real_networks;
 
 pub use front::{FrontRequest, Goal, figures, front, why};
 pub use labels::{Arrangement, Candidate, Entry, arrange, baseline_file};

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
+use std::ops::Range;
 
 use paracompile_frontend::soc::ProcessorSet;
 use paracompile_plan::Nanoseconds;
@@ -13,16 +14,11 @@ use super::tasks::TaskOrder;
 use super::transfers::TransferOrder;
 use crate::estimate::{StorageIndex, Writer};
 
-/// A task or a transfer of a stage; a transfer's `send` and `receive` are one node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Node {
-    Transfer(usize),
-    Task(usize),
-}
-
-/// What each node of a stage waits for; nodes are numbered in the order of the lists of transfers, then tasks.
+/// What each task and transfer of a stage waits for; a transfer's `send` and `receive` are one node.
+/// Nodes are numbered as the transfers of the stage, then its tasks, each in the order of ids.
 struct StageNodes {
-    nodes: Vec<Node>,
+    transfers: Range<usize>,
+    tasks: Range<usize>,
     /// Writers of what a node reads, in the same stage.
     reads: Vec<Vec<usize>>,
     /// The task before it on its queue, in the same stage.
@@ -78,17 +74,14 @@ impl StageNodes {
                 Writer::Move(index) => Some(moves.transfer_of(index) - transfers.start),
             }
         };
-        let mut nodes = Vec::with_capacity(transfers.len() + tasks.len());
-        let mut reads = Vec::with_capacity(nodes.capacity());
+        let mut reads = Vec::with_capacity(transfers.len() + tasks.len());
         let mut queue = vec![None; transfers.len()];
         for transfer in transfers.clone() {
-            nodes.push(Node::Transfer(transfer));
             let source = placement.moves[moves.timings[transfer].0].source;
             reads.push(writer(source).into_iter().collect());
         }
         let mut before = [None; ProcessorSet::CAPACITY];
         for task in tasks.clone() {
-            nodes.push(Node::Task(task));
             let timing = order.timings[task].1;
             let mut writers: Vec<usize> = placement
                 .reads_of(timing.op)
@@ -101,9 +94,30 @@ impl StageNodes {
             queue.push(before[timing.processor.index()].replace(number_of_task(task)));
         }
         Self {
-            nodes,
+            transfers,
+            tasks,
             reads,
             queue,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.reads.len()
+    }
+
+    /// What a node is, as the first of its commands.
+    fn item(&self, node: usize) -> Item {
+        if node < self.transfers.len() {
+            Item::Send(self.transfers.start + node)
+        } else {
+            Item::Launch(self.tasks.start + node - self.transfers.len())
+        }
+    }
+
+    fn node(&self, item: Item) -> usize {
+        match item {
+            Item::Send(transfer) | Item::Receive(transfer) => transfer - self.transfers.start,
+            Item::Launch(task) => self.transfers.len() + task - self.tasks.start,
         }
     }
 
@@ -113,11 +127,7 @@ impl StageNodes {
 }
 
 /// The range of a list sorted by stage that belongs to `stage`.
-fn of_stage(
-    length: usize,
-    stage: usize,
-    stage_of: impl Fn(usize) -> usize,
-) -> std::ops::Range<usize> {
+fn of_stage(length: usize, stage: usize, stage_of: impl Fn(usize) -> usize) -> Range<usize> {
     let first_not = |after: usize| {
         let (mut low, mut high) = (0, length);
         while low < high {
@@ -133,7 +143,7 @@ fn of_stage(
     first_not(stage)..first_not(stage + 1)
 }
 
-/// A command between `begin` and `end` of a stage, with its node; the order of variants is that among equal starts.
+/// A command between `begin` and `end` of a stage, with the id of its transfer or task; the order of variants is that among equal starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Item {
     Send(usize),
@@ -143,35 +153,35 @@ enum Item {
 
 /// The items of a stage: always the one with the smallest start, kind and id among those whose dependencies are listed.
 fn listed(order: &TaskOrder, moves: &TransferOrder, stage: &StageNodes) -> Vec<Item> {
-    let mut missing: Vec<usize> = Vec::with_capacity(stage.nodes.len());
-    let mut successors: Vec<Vec<usize>> = vec![Vec::new(); stage.nodes.len()];
-    for node in 0..stage.nodes.len() {
+    let mut missing: Vec<usize> = Vec::with_capacity(stage.len());
+    let mut successors: Vec<Vec<usize>> = vec![Vec::new(); stage.len()];
+    for node in 0..stage.len() {
         missing.push(stage.predecessors(node).count());
         for predecessor in stage.predecessors(node) {
             successors[predecessor].push(node);
         }
     }
-    // Nodes are numbered in the order of ids, so a node's number serves as its id among its kind.
-    let entry = |node: usize| -> Reverse<(Nanoseconds, Item)> {
-        Reverse(match stage.nodes[node] {
-            Node::Transfer(transfer) => (moves.timings[transfer].1.start, Item::Send(node)),
-            Node::Task(task) => (order.timings[task].1.start, Item::Launch(node)),
-        })
+    let entry = |item: Item| -> Reverse<(Nanoseconds, Item)> {
+        let start = match item {
+            Item::Send(transfer) | Item::Receive(transfer) => moves.timings[transfer].1.start,
+            Item::Launch(task) => order.timings[task].1.start,
+        };
+        Reverse((start, item))
     };
-    let mut ready: BinaryHeap<_> = (0..stage.nodes.len())
+    let mut ready: BinaryHeap<_> = (0..stage.len())
         .filter(|&node| missing[node] == 0)
-        .map(entry)
+        .map(|node| entry(stage.item(node)))
         .collect();
-    let mut items = Vec::with_capacity(stage.nodes.len() * 2);
-    while let Some(Reverse((start, item))) = ready.pop() {
+    let mut items = Vec::with_capacity(stage.len() * 2);
+    while let Some(Reverse((_, item))) = ready.pop() {
         items.push(item);
         match item {
-            Item::Send(node) => ready.push(Reverse((start, Item::Receive(node)))),
-            Item::Receive(node) | Item::Launch(node) => {
-                for &successor in &successors[node] {
+            Item::Send(transfer) => ready.push(entry(Item::Receive(transfer))),
+            Item::Receive(_) | Item::Launch(_) => {
+                for &successor in &successors[stage.node(item)] {
                     missing[successor] -= 1;
                     if missing[successor] == 0 {
-                        ready.push(entry(successor));
+                        ready.push(entry(stage.item(successor)));
                     }
                 }
             }
@@ -191,27 +201,24 @@ fn append(
 ) -> u32 {
     let begin = push(commands, None, Action::Begin(id(stage)));
     // The command that stands for the end of each node, and the place of the node in the order.
-    let mut command_of = vec![u32::MAX; nodes.nodes.len()];
-    let mut place = vec![usize::MAX; nodes.nodes.len()];
-    let mut has_successor = vec![false; nodes.nodes.len()];
-    let mut search = Search::new(nodes.nodes.len());
+    let mut command_of = vec![u32::MAX; nodes.len()];
+    let mut place = vec![usize::MAX; nodes.len()];
+    let mut has_successor = vec![false; nodes.len()];
+    let mut search = Search::new(nodes.len());
     for (index, &item) in items.iter().enumerate() {
-        let (node, waits) = match item {
-            Item::Send(node) | Item::Launch(node) => (node, true),
-            Item::Receive(node) => (node, false),
-        };
-        let (queue, action) = match (item, nodes.nodes[node]) {
-            (Item::Send(_), Node::Transfer(transfer)) => {
-                (queues.send(transfer), Action::Send(id(transfer)))
-            }
-            (Item::Receive(_), Node::Transfer(transfer)) => {
-                (queues.receive(transfer), Action::Receive(id(transfer)))
-            }
-            (Item::Launch(_) | Item::Send(_) | Item::Receive(_), Node::Task(task)) => (
+        let node = nodes.node(item);
+        let (queue, action, waits) = match item {
+            Item::Send(transfer) => (queues.send(transfer), Action::Send(id(transfer)), true),
+            Item::Receive(transfer) => (
+                queues.receive(transfer),
+                Action::Receive(id(transfer)),
+                false,
+            ),
+            Item::Launch(task) => (
                 queues.compute(order.timings[task].1.processor),
                 Action::Launch(id(task)),
+                true,
             ),
-            (Item::Launch(_), Node::Transfer(_)) => unreachable!("only tasks are launched"),
         };
         command_of[node] = push(commands, Some(queue), action);
         if !waits {
@@ -232,7 +239,7 @@ fn append(
         }
     }
     let end = push(commands, None, Action::End(id(stage)));
-    commands[end as usize].wait = (0..nodes.nodes.len())
+    commands[end as usize].wait = (0..nodes.len())
         .filter(|&node| !has_successor[node])
         .map(|node| wait(command_of[node], 0))
         .collect();

@@ -1,6 +1,6 @@
 //! What the estimator says of a mapping.
 
-use paracompile_frontend::soc::{LocationId, MemoryId, ProcessorId};
+use paracompile_frontend::soc::{LocationId, MemoryId, ProcessorId, Soc};
 use paracompile_plan::plan::Provenance;
 use paracompile_plan::{Bytes, Nanojoules, Nanoseconds};
 
@@ -31,6 +31,16 @@ pub struct Estimate {
     pub memory: Vec<MemoryFigures>,
     /// Where the time comes from.
     pub provenance: Provenance,
+}
+
+impl Estimate {
+    /// Memories that need more than they have: a mapping with any is infeasible (rule M8).
+    pub fn exceeded<'a>(&'a self, soc: &'a Soc) -> impl Iterator<Item = &'a MemoryFigures> {
+        self.memory.iter().filter(|figures| {
+            let limit = soc.memories[figures.memory].limit;
+            limit.is_some_and(|limit| figures.peak > limit)
+        })
+    }
 }
 
 /// The objectives of one mapping, without what only a plan needs.

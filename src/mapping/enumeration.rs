@@ -5,8 +5,19 @@
 use paracompile_frontend::cost::Move;
 use paracompile_plan::{Nanojoules, Nanoseconds};
 use proptest::prelude::*;
+use serde::Deserialize;
 
 use super::{Operator, Problem, Tensor};
+
+#[derive(Deserialize)]
+struct Instance {
+    m: usize,
+    n: usize,
+    t: Vec<Vec<u64>>,
+    edges: Vec<(usize, usize)>,
+    comm: Vec<Vec<Vec<u64>>>,
+    optimum: u64,
+}
 
 fn a_move(time: u64) -> Option<Move> {
     (time > 0).then(|| Move {
@@ -54,6 +65,17 @@ pub(crate) fn from_edges(
         tensors,
         ..Problem::default()
     }
+}
+
+/// A problem with its known optimum, from the text of a file in `solver_tests/instances`.
+pub(crate) fn instance(text: &str) -> (Problem, u64) {
+    let instance: Instance = serde_json::from_str(text).unwrap();
+    assert_eq!(
+        (instance.n, instance.m),
+        (instance.t.len(), instance.t[0].len())
+    );
+    let problem = from_edges(&instance.t, &instance.edges, &instance.comm);
+    (problem, instance.optimum)
 }
 
 /// Time and energy of a solution by rules M2, M3, M5 and M11, written from their text: everything starts when what it needs is there.

@@ -15,4 +15,4 @@ pub use limits::{Limits, Remaining, Watch};
 pub use model::{Linear, Model, Variable};
 pub use outcome::{Incumbent, Outcome, Status};
 pub use scale::Scale;
-pub use solve::{is_one, solve};
+pub use solve::{LARGEST, is_one, solve};

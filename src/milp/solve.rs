@@ -14,7 +14,7 @@ use super::scale::TOLERANCE;
 use super::{Incumbent, Limits, MilpError, Model, Outcome, Remaining, Scale, Status, Watch};
 
 /// Rows, columns and coefficients that a program may have each; a solve beyond is out of the question long before memory is.
-const LARGEST: usize = 4_000_000;
+pub const LARGEST: usize = 4_000_000;
 
 /// Nodes of the first slice of a watched solve.
 const FIRST_SLICE: u32 = 64;

@@ -43,7 +43,7 @@ impl Default for CutRule {
         Self {
             most: 12,
             block: 24,
-            apart: 4,
+            apart: 8,
             live: 4,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use paracompile_frontend::ir::{OpKind, VerifiedGraph};
+use paracompile_frontend::ir::{OpId, OpKind, TensorId, TensorRole, VerifiedGraph};
 use paracompile_plan::OpClass;
 use proptest::prelude::*;
 
@@ -94,6 +94,32 @@ fn graph_of(recipes: &[Recipe], inputs: usize) -> VerifiedGraph {
     outputs.extend(unread);
     let outputs: Vec<_> = outputs.into_iter().collect();
     sketch.finish(&outputs)
+}
+
+/// The tensors with storage that `tensor` is made of, weights left out.
+fn leaves(graph: &VerifiedGraph, tensor: TensorId) -> BTreeSet<TensorId> {
+    match &graph.tensors[tensor].role {
+        TensorRole::Weight(_) => BTreeSet::new(),
+        TensorRole::Input => BTreeSet::from([tensor]),
+        TensorRole::Computed(op) => {
+            let op = &graph.ops[*op];
+            match op.kind {
+                OpKind::Compute(_) => BTreeSet::from([tensor]),
+                OpKind::View => leaves(graph, op.inputs[0].unwrap()),
+                OpKind::ConcatInPlace => {
+                    let pieces = op.inputs.iter().flatten();
+                    pieces.flat_map(|&piece| leaves(graph, piece)).collect()
+                }
+            }
+        }
+    }
+}
+
+fn leaves_read(graph: &VerifiedGraph, op: OpId) -> BTreeSet<TensorId> {
+    let operands = graph.ops[op].inputs.iter().flatten();
+    operands
+        .flat_map(|&operand| leaves(graph, operand))
+        .collect()
 }
 
 /// `reach[a][b]`: b depends on a.
@@ -196,6 +222,31 @@ proptest! {
             prop_assert!(tensor.readers.iter().all(|&reader| fused.ops[reader].reads.contains(&id)));
             prop_assert!(tensor.producer.is_some() || graph.inputs.contains(&tensor.tensor));
         }
+    }
+
+    #[test]
+    fn groups_read_what_their_members_read_and_hide_what_nobody_else_sees(
+        recipes in recipes(20), inputs in 1..3usize,
+    ) {
+        let graph = graph_of(&recipes, inputs);
+        let fused = fuse_by(&graph, FusionRule::Fuse);
+        let tasks: Vec<_> = graph.ops.iter().filter(|(_, op)| op.class().is_some()).map(|(id, _)| id).collect();
+        let outputs: BTreeSet<_> = graph.outputs.iter().flat_map(|&output| leaves(&graph, output)).collect();
+        for (_, op) in fused.ops.iter() {
+            let written: BTreeSet<_> = op.members.iter().flat_map(|&id| graph.ops[id].outputs.clone()).collect();
+            let read: BTreeSet<_> = op.members.iter().flat_map(|&id| leaves_read(&graph, id)).collect();
+            let expected: BTreeSet<_> = read.difference(&written).copied().collect();
+            let reads: BTreeSet<_> = op.reads.iter().map(|&tensor| fused.tensors[tensor].tensor).collect();
+            prop_assert_eq!(reads, expected);
+            for pair in op.members.windows(2) {
+                let hidden = graph.ops[pair[0]].outputs[0];
+                let readers: Vec<_> = tasks.iter().copied().filter(|&id| leaves_read(&graph, id).contains(&hidden)).collect();
+                prop_assert_eq!(readers, vec![pair[1]]);
+                prop_assert!(!outputs.contains(&hidden));
+            }
+        }
+        let marked: BTreeSet<_> = fused.tensors.iter().filter(|(_, t)| t.is_output).map(|(_, t)| t.tensor).collect();
+        prop_assert_eq!(marked, outputs);
     }
 
     #[test]

@@ -3,28 +3,19 @@
 //! The picture shows the paced pipeline of rule M6: a frame is admitted every interval, and starts in each stage when the stages before have had it.
 //! One frame is drawn in full colour from its admission to its end; those before and behind it are pale.
 
-use std::collections::BTreeMap;
-
 use paracompile_plan::Plan;
-use paracompile_plan::plan::{QueueKind, Transfer};
 use plotters::style::{RGBColor, WHITE};
 
 use super::axis::{Axis, round_number, time_unit};
 use super::canvas::{Canvas, FAINT, HPos, INK, Lettering, PALETTE, SOFT, VPos, ink_on, picture};
+use super::lanes::{LANE, Lanes, MOVE_ROW, NAMES, STAGE_LANE, TOP};
+use super::stream::Stream;
 
 const WIDTH: u32 = 1200;
 const RIGHT: f64 = 1170.0;
-const TOP: f64 = 78.0;
-const LANE: f64 = 34.0;
-const STAGE_LANE: f64 = 20.0;
-const MOVE_ROW: f64 = 9.0;
-const GAP: f64 = 8.0;
-/// Moves that overlap get rows of their own, up to so many; the others share the last.
-const MOVE_ROWS: u8 = 4;
 /// Opacity of the frame that the picture is about, and share of colour in those around it.
 const STRONG: f64 = 0.92;
 const PALE: f64 = 0.28;
-const NAMES: Lettering = Lettering::plain(12.0, INK);
 const SMALL: Lettering = Lettering::plain(10.0, INK);
 
 /// Draws `plan`, which the checker has accepted, as SVG.
@@ -61,177 +52,6 @@ pub fn gantt(plan: &Plan) -> String {
         }
         draw_legend(canvas, plan, left, bottom + 74.0);
     })
-}
-
-/// When frames are where; everything in seconds from the admission of frame 0.
-struct Stream {
-    /// Start of each stage for frame 0.
-    starts: Vec<f64>,
-    /// Duration of each stage.
-    times: Vec<f64>,
-    interval: f64,
-    /// What a frame takes in the paced stream.
-    passage: f64,
-    /// Length of the picture: a whole frame, and at least two intervals.
-    span: f64,
-}
-
-impl Stream {
-    fn of(plan: &Plan) -> Self {
-        let times: Vec<f64> = plan
-            .stages
-            .iter()
-            .map(|stage| stage.time_ns.to_seconds())
-            .collect();
-        let starts = times
-            .iter()
-            .scan(0.0, |end, time| {
-                let start = *end;
-                *end += time;
-                Some(start)
-            })
-            .collect();
-        let interval = plan.admission_interval_ns.to_seconds();
-        let passage = times.iter().sum();
-        Self {
-            starts,
-            times,
-            interval,
-            passage,
-            span: f64::max(passage, 2.0 * interval) * 1.02,
-        }
-    }
-
-    /// Numbers of the frames that touch the picture: as many before frame 0 as are under way at once, and those admitted later.
-    ///
-    /// Frame 0 is the last, so that it is drawn on top.
-    fn frames(&self) -> Vec<i32> {
-        if self.interval <= 0.0 {
-            return vec![0];
-        }
-        // A plan's interval is its longest stage, so there are no more frames than stages; the limit guards against files that say otherwise.
-        let count = |length: f64| to_count((length / self.interval).ceil().min(64.0));
-        let others = (-count(self.passage)..=count(self.span)).filter(|&frame| frame != 0);
-        others.chain([0]).collect()
-    }
-
-    fn admitted(&self, frame: i32) -> f64 {
-        f64::from(frame) * self.interval
-    }
-
-    /// From when to when `start` and `duration` of `stage` are in frame `frame`, cut to the picture; `None` outside.
-    fn visible(&self, frame: i32, stage: u32, start: f64, duration: f64) -> Option<(f64, f64)> {
-        let stage_start = self.starts.get(stage as usize)?;
-        let from = self.admitted(frame) + stage_start + start;
-        let (from, to) = (from.max(0.0), (from + duration).min(self.span));
-        (from < to).then_some((from, to))
-    }
-}
-
-/// Where everything is drawn.
-struct Lanes {
-    left: f64,
-    bottom: f64,
-    /// Names and their heights.
-    names: Vec<(String, f64)>,
-    stage_tops: Vec<f64>,
-    /// Top of the lane of each compute queue, by queue.
-    queue_tops: BTreeMap<u32, f64>,
-    /// Top of the row of each transfer, by index in the plan.
-    move_tops: BTreeMap<usize, f64>,
-}
-
-impl Lanes {
-    fn of(plan: &Plan, stream: &Stream) -> Self {
-        let mut names = Vec::new();
-        let mut y = TOP;
-        let mut stage_tops = Vec::new();
-        for (index, _) in plan.stages.iter().enumerate() {
-            names.push((format!("stage {index}"), y + STAGE_LANE / 2.0));
-            stage_tops.push(y);
-            y += STAGE_LANE + 3.0;
-        }
-        y += GAP;
-        let mut queue_tops = BTreeMap::new();
-        let compute = |kind: QueueKind| match kind {
-            QueueKind::Compute => true,
-            QueueKind::Transfer => false,
-        };
-        for queue in plan.queues.iter().filter(|queue| compute(queue.kind)) {
-            let of_processor = |other: &&paracompile_plan::plan::Queue| {
-                compute(other.kind) && other.processor == queue.processor
-            };
-            let name = if plan.queues.iter().filter(of_processor).count() > 1 {
-                format!("{} #{}", queue.processor, queue.id)
-            } else {
-                queue.processor.clone()
-            };
-            names.push((name, y + LANE / 2.0));
-            queue_tops.insert(queue.id, y);
-            y += LANE + GAP;
-        }
-        let mut move_tops = BTreeMap::new();
-        for (name, transfers) in moves_by_way(plan) {
-            let (rows, count) = rows(stream, &transfers);
-            for ((index, _), row) in transfers.iter().zip(rows) {
-                move_tops.insert(*index, y + f64::from(row) * MOVE_ROW);
-            }
-            let height = f64::from(count) * MOVE_ROW;
-            names.push((name, y + height / 2.0));
-            y += height.max(15.0) + GAP;
-        }
-        let widest = names
-            .iter()
-            .map(|(name, _)| NAMES.width(name))
-            .fold(60.0, f64::max);
-        Self {
-            left: widest.min(220.0) + 26.0,
-            bottom: y,
-            names,
-            stage_tops,
-            queue_tops,
-            move_tops,
-        }
-    }
-}
-
-/// Transfers with their indices, by the memories that they go between.
-fn moves_by_way(plan: &Plan) -> BTreeMap<String, Vec<(usize, &Transfer)>> {
-    let mut ways: BTreeMap<String, Vec<(usize, &Transfer)>> = BTreeMap::new();
-    for (index, transfer) in plan.transfers.iter().enumerate() {
-        let buffer = |id: u32| plan.buffers.get(id as usize);
-        if let (Some(from), Some(to)) = (buffer(transfer.from_buffer), buffer(transfer.to_buffer)) {
-            let way = format!("{} → {}", from.memory, to.memory);
-            ways.entry(way).or_default().push((index, transfer));
-        }
-    }
-    ways
-}
-
-/// A row for each move such that moves of one frame do not overlap in it, and how many rows that takes, at least one.
-fn rows(stream: &Stream, transfers: &[(usize, &Transfer)]) -> (Vec<u8>, u8) {
-    let mut by_start: Vec<(f64, f64, usize)> = transfers
-        .iter()
-        .enumerate()
-        .map(|(slot, (_, transfer))| {
-            let stage = stream.starts.get(transfer.stage as usize);
-            let start = stage.copied().unwrap_or(0.0) + transfer.start_ns.to_seconds();
-            (start, start + transfer.duration_ns.to_seconds(), slot)
-        })
-        .collect();
-    by_start.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.2.cmp(&b.2)));
-    let mut busy_until = [0.0f64; MOVE_ROWS as usize];
-    let mut rows = vec![0; transfers.len()];
-    let mut used = 1;
-    for (start, end, slot) in by_start {
-        let free = (0..MOVE_ROWS).find(|&row| busy_until[usize::from(row)] <= start);
-        let row = free.unwrap_or(MOVE_ROWS - 1);
-        let until = &mut busy_until[usize::from(row)];
-        *until = until.max(end);
-        rows[slot] = row;
-        used = used.max(row + 1);
-    }
-    (rows, used)
 }
 
 struct Drawing<'c, 'b, 's> {
@@ -461,14 +281,6 @@ fn draw_legend(canvas: &Canvas<'_>, plan: &Plan, left: f64, y: f64) {
         (HPos::Left, VPos::Center),
         text,
     );
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the caller limits the value, and the cast saturates"
-)]
-fn to_count(value: f64) -> i32 {
-    value as i32
 }
 
 #[expect(

@@ -6,9 +6,11 @@ mod axis;
 mod canvas;
 mod gantt;
 mod labels;
+mod lanes;
 mod pareto;
 #[cfg(test)]
 mod samples;
+mod stream;
 
 pub use gantt::gantt;
 pub use pareto::{Candidate, pareto};

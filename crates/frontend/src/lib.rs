@@ -6,8 +6,6 @@ pub mod ir;
 
 pub mod import;
 
-pub mod facts;
-
 pub mod soc;
 
 pub mod cost;

@@ -1,5 +1,11 @@
 //! The models of `models/` against the table in `models/README.md`, whose figures another program computed with another parser.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::cast_precision_loss,
+    reason = "a test stops at what it does not expect, and printed figures need no 64 bits"
+)]
+
 use std::path::{Path, PathBuf};
 
 use paracompile_frontend::facts::model_facts;

@@ -11,3 +11,5 @@ pub mod brute_force;
 pub mod random;
 
 pub mod instances;
+
+pub mod onnx;

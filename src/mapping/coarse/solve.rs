@@ -2,7 +2,7 @@
 
 use paracompile_plan::Nanoseconds;
 
-use crate::mapping::fine::{self, Settings, TieBreak};
+use crate::mapping::fine::{self, FineError, Settings, TieBreak};
 use crate::mapping::{Objective, Problem, Solution, schedule};
 use crate::milp::Limits;
 
@@ -48,6 +48,7 @@ pub fn solve(
     branches: &[CoarseBranch],
     limits: &Limits<'_>,
 ) -> Result<CoarseOutcome, CoarseError> {
+    fine::check_operators(problem).map_err(FineError::from)?;
     let groups: Vec<Vec<usize>> = branches.iter().map(|branch| branch.ops.clone()).collect();
     let outer = contract(problem, &groups)?;
     let mut level = solve_outer(outer, limits)?;

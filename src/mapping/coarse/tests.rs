@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::mapping::Problem;
-use crate::mapping::enumeration::{evaluate, from_edges, seeded, small_problem};
+use crate::mapping::enumeration::{evaluate, from_edges, instance, seeded, small_problem};
 use crate::milp::Limits;
 
 const MANY: Limits<'static> = Limits::counted(NonZeroU32::MAX);
@@ -105,6 +105,96 @@ fn operators_need_not_wait_for_inputs_of_later_ones_in_their_branch() {
     // As one task {1, 3} waits for 2, so everything on one processor is best: 17.
     assert_eq!(outcome.coarse_makespan, Nanoseconds::new(17));
     assert!(outcome.objective.makespan <= outcome.coarse_makespan);
+}
+
+#[test]
+fn whole_branches_of_a_wide_block_are_no_faster_than_its_operators() {
+    let (problem, optimum) = instance(include_str!("../../../solver_tests/instances/inc6_p3.json"));
+    let branches = [
+        branch(&[1]),
+        branch(&[2, 3]),
+        branch(&[4, 5, 6]),
+        branch(&[7, 8, 9, 10]),
+        branch(&[11, 12, 13]),
+        branch(&[14, 15]),
+    ];
+    let outcome = solve(&problem, &branches, &MANY).unwrap();
+    assert!(outcome.proven);
+    assert!(outcome.objective.makespan <= outcome.coarse_makespan);
+    assert!(outcome.objective.makespan.count() >= optimum);
+    let tasks = contract(&problem, &branches.map(|branch| branch.ops)).unwrap();
+    assert_eq!(tasks.problem.operators.len(), 8);
+    assert_eq!(
+        Some(outcome.coarse_makespan.count()),
+        shortest_of_branches(&tasks.problem)
+    );
+}
+
+/// Source, parallel branches and sink on three processors: all assignments and, on each processor, all orders of its branches.
+fn shortest_of_branches(problem: &Problem) -> Option<u64> {
+    let count = problem.operators.len();
+    let time = |task: usize, p: usize| problem.operators[task].times[p].unwrap().count();
+    let cost = |tensor: usize, a: usize, b: usize| {
+        problem.tensors[tensor].moves[a][b].map_or(0, |cost| cost.time.count())
+    };
+    let between = |from: usize, to: usize| {
+        (0..problem.tensors.len()).filter(move |&tensor| {
+            problem.tensors[tensor].producer == Some(from)
+                && problem.tensors[tensor].readers.contains(&to)
+        })
+    };
+    (0..3_usize.pow(u32::try_from(count).unwrap()))
+        .map(|code| {
+            let on: Vec<usize> = (0..count)
+                .map(|task| code / 3_usize.pow(u32::try_from(task).unwrap()) % 3)
+                .collect();
+            let source_end = time(0, on[0]);
+            let mut join = 0;
+            for processor in 0..3 {
+                let mine: Vec<usize> = (1..count - 1)
+                    .filter(|&task| on[task] == processor)
+                    .collect();
+                // All orders of the branches on this processor; what they delay is the join.
+                let arrival = permutations(&mine)
+                    .into_iter()
+                    .map(|order| {
+                        let mut now = if on[0] == processor { source_end } else { 0 };
+                        let mut latest = 0;
+                        for task in order {
+                            for tensor in between(0, task) {
+                                now = now.max(source_end + cost(tensor, on[0], processor));
+                            }
+                            now += time(task, processor);
+                            for tensor in between(task, count - 1) {
+                                latest = latest.max(now + cost(tensor, processor, on[count - 1]));
+                            }
+                        }
+                        latest.max(now * u64::from(on[count - 1] == processor))
+                    })
+                    .min()
+                    .unwrap_or(0);
+                join = join.max(arrival);
+            }
+            join + time(count - 1, on[count - 1])
+        })
+        .min()
+}
+
+fn permutations(items: &[usize]) -> Vec<Vec<usize>> {
+    let mut orders = vec![Vec::new()];
+    for _ in items {
+        orders = orders
+            .into_iter()
+            .flat_map(|order: Vec<usize>| {
+                items
+                    .iter()
+                    .filter(|item| !order.contains(item))
+                    .map(|&item| [order.as_slice(), &[item]].concat())
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+    }
+    orders
 }
 
 #[test]

@@ -223,16 +223,26 @@ impl StageGraph {
     fn part_tensor(&self, index: usize, start: usize, end: usize, entry: &Entry) -> Tensor {
         let tensor = &self.whole.tensors[index];
         let producer = tensor.producer.filter(|&producer| producer >= start);
+        let held: Vec<usize> = match producer {
+            Some(_) => Vec::new(),
+            None => entry
+                .held(Id::from_index(index))
+                .iter()
+                .map(|location| location.index())
+                .collect(),
+        };
+        let mut moves = tensor.moves.clone();
+        // Where an earlier stage moved the tensor to serves readers at exactly that location; only the producer's own serves all that fit it (rule M3).
+        if let Some((&home, others)) = held.split_first() {
+            for &other in others {
+                for to in (0..moves.len()).filter(|&to| to != other) {
+                    moves[other][to] = moves[home][to];
+                }
+            }
+        }
         Tensor {
             producer: producer.map(|producer| producer - start),
-            held: match producer {
-                Some(_) => Vec::new(),
-                None => entry
-                    .held(Id::from_index(index))
-                    .iter()
-                    .map(|location| location.index())
-                    .collect(),
-            },
+            held,
             readers: tensor
                 .readers
                 .iter()
@@ -240,7 +250,7 @@ impl StageGraph {
                 .map(|&reader| reader - start)
                 .collect(),
             to_io: tensor.to_io,
-            moves: tensor.moves.clone(),
+            moves,
         }
     }
 

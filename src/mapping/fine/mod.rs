@@ -22,4 +22,5 @@ mod tests;
 
 pub use error::{Claim, FineError, StartFault};
 pub(super) use precedence::Precedence;
+pub(super) use solve::check_operators;
 pub use solve::{FineOutcome, Formulation, Settings, TieBreak, solve, solve_with};

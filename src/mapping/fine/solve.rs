@@ -3,7 +3,7 @@
 use paracompile_plan::{Nanojoules, Nanoseconds};
 
 use crate::mapping::{Objective, Problem, Solution, schedule};
-use crate::milp::{self, Limits, Scale, Status};
+use crate::milp::{self, Limits, MilpError, Scale, Status};
 
 use super::decode::decode;
 use super::energy::{energy_scale, minimise_energy};
@@ -13,6 +13,9 @@ use super::precedence::Precedence;
 use super::statement::Statement;
 use super::windows::Windows;
 use super::{order, plain};
+
+/// Operators of the largest problem; the closure of precedence takes a byte for each pair of them.
+const MOST_OPERATORS: usize = 4096;
 
 /// What to solve, apart from the problem.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,7 +86,9 @@ pub fn solve_with(
     settings: &Settings,
     limits: &Limits<'_>,
 ) -> Result<FineOutcome, FineError> {
+    check_operators(problem)?;
     let precedence = Precedence::of(problem);
+    check_rows(problem, &precedence)?;
     check_start(problem, start, &precedence, settings).map_err(FineError::Start)?;
     let mut outcome = FineOutcome {
         solution: start.clone(),
@@ -248,6 +253,34 @@ fn serial_horizon(problem: &Problem) -> u64 {
         moves.map(|cost| cost.time.count()).max().unwrap_or(0)
     });
     work.chain(moves).fold(0, u64::saturating_add)
+}
+
+/// Refuses problems whose closure of precedence alone would take too much memory.
+pub(crate) fn check_operators(problem: &Problem) -> Result<(), MilpError> {
+    check_count("operators", problem.operators.len(), MOST_OPERATORS)
+}
+
+/// Refuses problems whose program would be too large, before it is built.
+fn check_rows(problem: &Problem, precedence: &Precedence) -> Result<(), MilpError> {
+    let processors = problem.homes.len();
+    // One row a processor, one a direction and one for both.
+    let orders = precedence
+        .open_pairs()
+        .count()
+        .saturating_mul(processors + 3);
+    let transfers = precedence
+        .edges
+        .len()
+        .saturating_mul(processors * processors);
+    check_count("rows", orders.saturating_add(transfers), milp::LARGEST)
+}
+
+fn check_count(what: &'static str, count: usize, limit: usize) -> Result<(), MilpError> {
+    if count > limit {
+        Err(MilpError::TooLarge { what, count, limit })
+    } else {
+        Ok(())
+    }
 }
 
 fn check_start(

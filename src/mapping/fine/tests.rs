@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use paracompile_plan::Nanoseconds;
 use proptest::prelude::*;
-use serde::Deserialize;
 
 use super::energy::{energy_scale, minimise_energy};
 use super::order;
@@ -16,31 +15,11 @@ use super::statement::Statement;
 use super::windows::Windows;
 use super::*;
 use crate::mapping::coarse::earliest_finish;
-use crate::mapping::enumeration::{enumerate, from_edges, seeded, small_problem};
-use crate::mapping::{Problem, Solution, schedule};
-use crate::milp::{Limits, Remaining, Watch};
+use crate::mapping::enumeration::{enumerate, from_edges, instance, seeded, small_problem};
+use crate::mapping::{Operator, Problem, Solution, schedule};
+use crate::milp::{Limits, MilpError, Remaining, Watch};
 
 const MANY: Limits<'static> = Limits::counted(NonZeroU32::MAX);
-
-#[derive(Deserialize)]
-struct Instance {
-    m: usize,
-    n: usize,
-    t: Vec<Vec<u64>>,
-    edges: Vec<(usize, usize)>,
-    comm: Vec<Vec<Vec<u64>>>,
-    optimum: u64,
-}
-
-fn instance(text: &str) -> (Problem, u64) {
-    let instance: Instance = serde_json::from_str(text).unwrap();
-    assert_eq!(
-        (instance.n, instance.m),
-        (instance.t.len(), instance.t[0].len())
-    );
-    let problem = from_edges(&instance.t, &instance.edges, &instance.comm);
-    (problem, instance.optimum)
-}
 
 fn plain() -> Settings {
     Settings {
@@ -224,6 +203,42 @@ fn a_wide_block_is_proven_in_nanoseconds_too() {
 }
 
 #[test]
+fn the_same_problem_gives_the_same_mapping() {
+    let (problem, _) = instance(include_str!("../../../solver_tests/instances/incC_p3.json"));
+    let start = earliest_finish(&problem).unwrap();
+    let settings = Settings {
+        tie_break: TieBreak::LeastEnergy,
+        ..Settings::default()
+    };
+    let limits = Limits::counted(NonZeroU32::new(20).unwrap());
+    let once = solve_with(&problem, &start, &settings, &limits).unwrap();
+    let again = solve_with(&problem, &start, &settings, &limits).unwrap();
+    assert_eq!(once, again);
+}
+
+#[test]
+fn a_problem_that_is_too_large_is_refused_before_it_is_built() {
+    let problem = Problem {
+        homes: vec![0],
+        locations: 1,
+        operators: vec![Operator::default(); 5000],
+        ..Problem::default()
+    };
+    let start = Solution {
+        processors: vec![0; 5000],
+        sequence: (0..5000).collect(),
+    };
+    assert_eq!(
+        solve(&problem, &start, &MANY).unwrap_err(),
+        FineError::Solver(MilpError::TooLarge {
+            what: "operators",
+            count: 5000,
+            limit: 4096
+        })
+    );
+}
+
+#[test]
 fn a_start_that_is_no_mapping_is_refused_with_its_place() {
     let problem = residual_bypass();
     let good = Solution {
@@ -338,7 +353,7 @@ fn assert_planted(problem: &Problem, processors: Vec<usize>, room: u64) {
         sequence: (0..processors.len()).collect(),
         processors,
     };
-    let planned = schedule(&problem, &solution);
+    let reached = schedule(&problem, &solution);
     let times: Vec<Vec<Option<u64>>> = problem
         .operators
         .iter()
@@ -348,14 +363,14 @@ fn assert_planted(problem: &Problem, processors: Vec<usize>, room: u64) {
         })
         .collect();
     let precedence = Precedence::of(&problem);
-    let makespan = planned.objective.makespan.count();
+    let makespan = reached.objective.makespan.count();
     let windows = Windows::below(&problem, &precedence, times, makespan + room).unwrap();
     assert!(windows.path_bound() <= makespan);
     for state in [order::state as fn(&mut Statement<'_>), plain::state] {
         let mut statement = Statement::new(&problem, &precedence, &windows).unwrap();
         state(&mut statement);
         minimise_energy(&mut statement, &energy_scale(&problem).unwrap());
-        let planted = plant(&statement, &solution, &planned);
+        let planted = plant(&statement, &solution, &reached);
         assert_eq!(
             statement.model.violations(&planted, 1e-9),
             Vec::<String>::new()

@@ -157,7 +157,7 @@ impl CostTable {
     }
 
     /// Cost of `members` as one task: the first is the anchor, epilogues that the processor fuses are free (rule M12).
-    /// `None` where the processor does not support one of them, fused or not; free operators among them cost nothing.
+    /// `None` where the processor does not support one of them, fused or not; free operators among them cost nothing and anchor nothing.
     ///
     /// Times, and energies, are added in the order of `members` from zero, in double precision, and the sum is rounded half up once.
     pub fn group(&self, members: &[OpId], processor: ProcessorId) -> Option<GroupCost> {
@@ -165,10 +165,10 @@ impl CostTable {
         let mut time = Seconds::ZERO;
         let mut energy = Joules::ZERO;
         let mut workspace = Bytes::ZERO;
-        for (position, &member) in members.iter().enumerate() {
-            let Some(class) = self.classes[member] else {
-                continue;
-            };
+        let costed = members
+            .iter()
+            .filter_map(|&member| Some((member, self.classes[member]?)));
+        for (position, (member, class)) in costed.enumerate() {
             let cost = self.operators[member][processor.index()]?;
             if position > 0 && fuses.contains(&class) {
                 continue;
@@ -307,6 +307,7 @@ fn names(processors: &Arena<Processor>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
@@ -365,6 +366,11 @@ mod tests {
         let cpu = processor(&soc, "cpu");
         assert_eq!(
             table.group(&ids(&[RELU, FLATTEN]), cpu),
+            table.group(&ids(&[RELU]), cpu)
+        );
+        // The activation is the anchor here, so it is not free.
+        assert_eq!(
+            table.group(&ids(&[FLATTEN, RELU]), cpu),
             table.group(&ids(&[RELU]), cpu)
         );
     }
@@ -461,6 +467,34 @@ mod tests {
                     !left_out,
                     "{name} {class}"
                 );
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_profile_that_loads_gives_plausible_costs_or_an_error(
+            coefficient in 0.0..3600.0,
+            exponent in -12..1i32,
+            bandwidth in 1.0..1e15,
+            power in 0.0..1e4,
+        ) {
+            let coefficient = coefficient * 10f64.powi(exponent);
+            let soc = example(|profile| {
+                let point = &mut profile["processors"][0]["operating_points"][0];
+                point["models"][0]["coefficients"][1] = json!(coefficient);
+                point["dynamic_w"]["conv"] = json!(power);
+                profile["links"][0]["bytes_per_s"] = json!(bandwidth);
+            });
+            match CostTable::new(&small_graph(), &soc, &CostOverrides::default(), None) {
+                Ok(table) => {
+                    let conv = table.group(&ids(&[CONV]), processor(&soc, "cpu")).unwrap();
+                    prop_assert!(conv.time <= Nanoseconds::new(3_600_000_000_000));
+                    prop_assert!(conv.energy < Nanojoules::MAX);
+                }
+                Err(CostError::TooLong(all)) => prop_assert!(all[0].seconds > MOST_SECONDS),
+                Err(CostError::MoveTooLong { seconds, .. }) => prop_assert!(seconds > MOST_SECONDS),
+                Err(other) => prop_assert!(false, "{other}"),
             }
         }
     }

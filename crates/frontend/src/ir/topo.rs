@@ -125,12 +125,11 @@ fn maximum_matching(closure: &[BitSet]) -> usize {
             for right in closure[left].intersection(&unseen) {
                 unseen.remove(right);
                 reached_from[right] = Some(left);
-                match left_of[right] {
-                    Some(other) => queue.push(other),
-                    None => {
-                        end = Some(right);
-                        break 'search;
-                    }
+                if let Some(other) = left_of[right] {
+                    queue.push(other);
+                } else {
+                    end = Some(right);
+                    break 'search;
                 }
             }
         }

@@ -57,7 +57,7 @@ impl Soc {
         Some(Self::from_json(text, name).expect("built-in profiles are verified by a test"))
     }
 
-    /// The text of a built-in profile, to start a new one from.
+    /// The JSON text of the built-in profile of this name: a start for a profile of one's own.
     pub fn builtin_text(name: &str) -> Option<&'static str> {
         builtin_text(name)
     }

@@ -66,7 +66,7 @@ pub(super) fn assemble(
     let mut ops = Arena::new();
     for (mut operator, name) in operators.into_iter().zip(names) {
         operator.outputs.retain(|&slot| needed[slot]);
-        let op = builder.op(Id::from_index(ops.len()), operator, name, proto);
+        let op = builder.op(Id::from_index(ops.len()), &operator, name, proto);
         ops.push(op);
     }
     let outputs = outputs.iter().map(|&slot| builder.id(slot)).collect();
@@ -159,7 +159,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn op(&mut self, id: Id<Op>, operator: Operator, name: String, proto: &GraphProto) -> Op {
+    fn op(&mut self, id: Id<Op>, operator: &Operator, name: String, proto: &GraphProto) -> Op {
         let node = &proto.node[operator.node];
         let inputs = operator
             .inputs

@@ -189,11 +189,13 @@ mod tests {
 
     #[test]
     fn truncation_is_located() {
-        let mut model = ModelProto::default();
-        model.graph = Some(GraphProto {
-            name: "g".repeat(100),
-            ..GraphProto::default()
-        });
+        let model = ModelProto {
+            graph: Some(GraphProto {
+                name: "g".repeat(100),
+                ..GraphProto::default()
+            }),
+            ..ModelProto::default()
+        };
         let bytes = model.encode_to_vec();
         let cut = Bytes::copy_from_slice(&bytes[..50]);
         let error = decode(&cut).unwrap_err();

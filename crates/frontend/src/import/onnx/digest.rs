@@ -23,7 +23,12 @@ pub(super) fn digest(model: &ModelProto) -> String {
     let mut writer = Writer(Sha256::new());
     writer.model(model);
     let bytes = writer.0.finalize();
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let nibbles = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
+    nibbles
+        .map(|nibble| {
+            char::from_digit(u32::from(nibble), 16).expect("a nibble is a hexadecimal digit")
+        })
+        .collect()
 }
 
 struct Writer(Sha256);
@@ -58,7 +63,7 @@ impl Writer {
 
     fn model(&mut self, model: &ModelProto) {
         self.optional(model.ir_version.as_ref(), |writer, &version| {
-            writer.number(version)
+            writer.number(version);
         });
         self.list(&model.opset_import, |writer, opset| {
             writer.text(opset.domain.as_bytes());
@@ -71,7 +76,7 @@ impl Writer {
             }
             writer.list(&function.input, |writer, name| writer.text(name.as_bytes()));
             writer.list(&function.output, |writer, name| {
-                writer.text(name.as_bytes())
+                writer.text(name.as_bytes());
             });
             writer.list(&function.node, Self::node);
         });
@@ -98,10 +103,10 @@ impl Writer {
             writer.optional(tensor.shape.as_ref(), |writer, shape| {
                 writer.list(&shape.dim, |writer, dimension| {
                     writer.optional(dimension.dim_value.as_ref(), |writer, &extent| {
-                        writer.number(extent)
+                        writer.number(extent);
                     });
                     writer.optional(dimension.dim_param.as_ref(), |writer, name| {
-                        writer.text(name.as_bytes())
+                        writer.text(name.as_bytes());
                     });
                 });
             });
@@ -122,7 +127,7 @@ impl Writer {
         self.number(i64::from(attribute.r#type));
         self.text(attribute.ref_attr_name.as_bytes());
         self.optional(attribute.f.as_ref(), |writer, value| {
-            writer.0.update(value.to_le_bytes())
+            writer.0.update(value.to_le_bytes());
         });
         self.optional(attribute.i.as_ref(), |writer, &value| writer.number(value));
         self.optional(attribute.s.as_ref(), |writer, text| writer.text(text));
@@ -130,7 +135,7 @@ impl Writer {
         self.optional(attribute.g.as_deref(), Self::graph);
         self.optional(attribute.sparse_tensor.as_deref(), Self::sparse_tensor);
         self.list(&attribute.floats, |writer, value| {
-            writer.0.update(value.to_le_bytes())
+            writer.0.update(value.to_le_bytes());
         });
         self.list(&attribute.ints, |writer, &value| writer.number(value));
         self.list(&attribute.strings, |writer, text| writer.text(text));

@@ -189,7 +189,7 @@ pub enum Problem {
         /// The writer.
         at: NodePath,
     },
-    /// The network returns nothing that depends on an input.
+    /// The network returns nothing that is computed from an input: constants and other views of inputs need no mapping.
     #[error("the model has no output that is computed from an input")]
     NothingToMap,
     /// The assembled graph is too large for arithmetic.

@@ -35,5 +35,9 @@ pub(super) fn map(path: &Path) -> Result<Bytes, ImportError> {
     // they are decoded as untrusted input. Truncation by another process is documented above.
     #[expect(unsafe_code, reason = "mapping a file is unsafe by signature")]
     let map = unsafe { memmap2::Mmap::map(&file) }.map_err(read)?;
+    // Field headers lie between large payloads: small pages keep the weights that nobody looks at out of memory.
+    // Where the system refuses the advice, only that is lost.
+    #[cfg(target_os = "linux")]
+    let _advised = map.advise(memmap2::Advice::NoHugePage);
     Ok(Bytes::from_owner(map))
 }

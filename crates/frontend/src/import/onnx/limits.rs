@@ -18,7 +18,7 @@ pub const INTEGERS: u64 = 4096;
 /// Elements of a floating-point tensor whose values are propagated: scales and bounds, not weights.
 pub const REALS: u64 = 64;
 
-/// Elements of all propagated tensors of a file together.
+/// Elements of all stored constants whose values are propagated, and as many again of results; values beyond are treated as unknown.
 pub const PROPAGATED: u64 = 16_000_000;
 
 /// Problems and warnings that a report lists; more are counted.

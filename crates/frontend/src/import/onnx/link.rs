@@ -1,14 +1,15 @@
 //! Resolves names: which node writes which tensor, and which nodes read it, those in branches and bodies included.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 
 use super::captures::captures;
 use super::payload::{Constant, constant};
+use super::value::Data;
 use super::wire::{GraphProto, NodeProto};
-use super::{NodePath, Problem};
+use super::{NodePath, Problem, limits};
 
 /// Index of a tensor of the file.
 pub(super) type Slot = usize;
@@ -54,7 +55,9 @@ impl<'m> Links<'m> {
             slots: HashMap::new(),
         };
         links.declare_constants(file, graph, problems);
+        let mut listed = HashSet::new();
         for (index, input) in graph.input.iter().enumerate() {
+            let is_first = listed.insert(input.name.as_str());
             // Before IR version 4, constants had to be listed as inputs too.
             if input.name.is_empty() {
                 problems.push(Problem::Input {
@@ -65,10 +68,7 @@ impl<'m> Links<'m> {
                 entry.insert(links.names.len());
                 links.names.push(&input.name);
                 links.origins.push(Origin::Input(index));
-            } else if graph.input[..index]
-                .iter()
-                .any(|earlier| earlier.name == input.name)
-            {
+            } else if !is_first {
                 problems.push(Problem::Input {
                     input: input.name.clone(),
                     what: "it is listed twice".to_owned(),
@@ -108,10 +108,18 @@ impl<'m> Links<'m> {
         graph: &'m GraphProto,
         problems: &mut Vec<Problem>,
     ) {
+        let mut budget = limits::PROPAGATED;
         for tensor in &graph.initializer {
             let place = || format!("constant `{}`", tensor.name);
             let origin = match constant(file, tensor) {
-                Ok(constant) => Origin::Constant(Box::new(constant)),
+                Ok(mut constant) => {
+                    let known = constant.value.data.as_ref().map_or(0, Data::len) as u64;
+                    match budget.checked_sub(known) {
+                        Some(rest) => budget = rest,
+                        None => constant.value.data = None,
+                    }
+                    Origin::Constant(Box::new(constant))
+                }
                 Err(what) => {
                     problems.push(Problem::Constant {
                         place: place(),

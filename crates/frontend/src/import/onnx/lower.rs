@@ -88,10 +88,7 @@ pub fn import_bytes(
     options: &ImportOptions,
 ) -> Result<Imported, ImportError> {
     let model = decode::decode(bytes)?;
-    let graph = model
-        .graph
-        .as_ref()
-        .expect("decoding refuses models without a graph");
+    let graph = model.graph.as_ref().ok_or(ImportError::NoGraph)?;
     symbols::check_bindings(graph, &options.dims)?;
     let mut problems = Vec::new();
     let links = Links::of(bytes, graph, &mut problems);
@@ -113,7 +110,12 @@ pub fn import_bytes(
         return Err(ImportError::Invalid(shortened(problems)));
     }
     let assembled = assemble(identity, graph, &links, propagated);
-    if assembled.graph.outputs.is_empty() {
+    if assembled
+        .graph
+        .ops
+        .iter()
+        .all(|(_, op)| op.class().is_none())
+    {
         return Err(ImportError::Invalid(vec![Problem::NothingToMap]));
     }
     match verify(assembled.graph) {

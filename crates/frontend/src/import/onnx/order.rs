@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 /// Nodes in order, and one cycle among those that have none.
 pub(super) struct Order {
     pub(super) nodes: Vec<usize>,
-    /// Nodes of a cycle, each reading from the one before; empty if there is none.
+    /// Nodes of a cycle, the first in the file first, each reading from the one before; empty if there is none.
     pub(super) cycle: Vec<usize>,
 }
 
@@ -62,6 +62,10 @@ fn find_cycle(predecessors: &[Vec<usize>], waiting: &[usize]) -> Vec<usize> {
     };
     let mut cycle = walk.split_off(first);
     cycle.reverse();
+    let smallest = (0..cycle.len())
+        .min_by_key(|&step| cycle[step])
+        .unwrap_or(0);
+    cycle.rotate_left(smallest);
     cycle
 }
 
@@ -85,8 +89,6 @@ mod tests {
     fn a_cycle_is_found_without_what_hangs_on_it() {
         let order = order(&[vec![], vec![0, 3], vec![1], vec![2], vec![3]]);
         assert_eq!(order.nodes, [0]);
-        let mut cycle = order.cycle;
-        cycle.sort_unstable();
-        assert_eq!(cycle, [1, 2, 3]);
+        assert_eq!(order.cycle, [1, 2, 3]);
     }
 }

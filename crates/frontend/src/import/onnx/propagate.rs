@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bytes::Bytes;
-use paracompile_plan::OpClass;
+use paracompile_plan::{Bytes as Size, OpClass};
 
 use crate::ir::{DataType, OpKind, Shape, WeightRef, Work};
 
@@ -16,7 +16,7 @@ use super::infer::{Effect, Pass, Produced, Site};
 use super::link::{Links, Origin, Slot, path, spelled};
 use super::lower::{Contradiction, Folded, ImportOptions, Warning};
 use super::ops::rule;
-use super::value::Value;
+use super::value::{Data, Value};
 use super::wire::{GraphProto, ModelProto, NodeProto, ValueInfoProto};
 use super::{Fault, ImportError, Problem, limits, symbols};
 
@@ -167,7 +167,7 @@ struct Walk<'m> {
     known: Propagated,
 }
 
-impl<'m> Walk<'m> {
+impl Walk<'_> {
     /// Inputs and constants.
     fn start(&mut self, live: &[bool], problems: &mut Vec<Problem>) -> Result<(), ImportError> {
         let mut unbound = Vec::new();
@@ -403,7 +403,7 @@ impl<'m> Walk<'m> {
         });
     }
 
-    fn within_budget(&mut self, data: Option<super::value::Data>) -> Option<super::value::Data> {
+    fn within_budget(&mut self, data: Option<Data>) -> Option<Data> {
         let data = data?;
         self.budget = self.budget.checked_sub(data.len() as u64)?;
         Some(data)
@@ -441,8 +441,8 @@ impl<'m> Walk<'m> {
 
     /// Adds what the operator reads and writes, each tensor once, where its rule did not say.
     fn with_traffic(&self, mut work: Work, inputs: &[Option<Slot>], outputs: &[Slot]) -> Work {
-        let mut activations = paracompile_plan::Bytes::ZERO;
-        let mut weights = paracompile_plan::Bytes::ZERO;
+        let mut activations = Size::ZERO;
+        let mut weights = Size::ZERO;
         let distinct: BTreeSet<Slot> = inputs.iter().copied().flatten().collect();
         for slot in distinct {
             let (bytes, constant) = self.size(slot);
@@ -452,17 +452,17 @@ impl<'m> Walk<'m> {
                 activations += bytes;
             }
         }
-        if work.input_bytes == paracompile_plan::Bytes::ZERO {
+        if work.input_bytes == Size::ZERO {
             work.input_bytes = activations;
         }
-        if work.weight_bytes == paracompile_plan::Bytes::ZERO {
+        if work.weight_bytes == Size::ZERO {
             work.weight_bytes = weights;
         }
         work.output_bytes = outputs.iter().map(|&slot| self.size(slot).0).sum();
         work
     }
 
-    fn size(&self, slot: Slot) -> (paracompile_plan::Bytes, bool) {
+    fn size(&self, slot: Slot) -> (Size, bool) {
         let value = self.known.values[slot]
             .as_ref()
             .expect("nodes with unknown operands are skipped");

@@ -105,13 +105,13 @@ fn split(site: &Site<'_>) -> Result<Effect, Fault> {
         let mut shape = input.shape.0.clone();
         shape[axis] = part;
         let output = Produced::new(input.dtype, shape.clone()).evaluated(|| {
-            let mut axes: Vec<Vec<u64>> =
+            let mut ranges: Vec<Vec<u64>> =
                 shape.iter().map(|&extent| (0..extent).collect()).collect();
-            axes[axis] = (start..start + part).collect();
+            ranges[axis] = (start..start + part).collect();
             input
                 .data
                 .as_ref()?
-                .pick(grid_indices(&axes, &steps).into_iter())
+                .pick(grid_indices(&ranges, &steps).into_iter())
         });
         outputs.push(output);
         start += part;
@@ -133,9 +133,9 @@ fn equal_parts(site: &Site<'_>, whole: u64) -> Result<Vec<u64>, Fault> {
         });
     }
     let count = count as u64;
-    let size = whole.div_ceil(count);
+    let part = whole.div_ceil(count);
     Ok((0..count)
-        .map(|index| whole.saturating_sub(index.saturating_mul(size)).min(size))
+        .map(|index| whole.saturating_sub(index.saturating_mul(part)).min(part))
         .collect())
 }
 
@@ -146,7 +146,9 @@ fn expand(site: &Site<'_>) -> Result<Effect, Fault> {
         operand: "shape",
     })?;
     let shape = broadcast(&input.shape, &Shape(extents("the new shape", wanted)?))?;
-    repeated(input, shape, |shape| broadcast_indices(&input.shape, shape))
+    Ok(repeated(input, &shape, |shape| {
+        broadcast_indices(&input.shape, shape)
+    }))
 }
 
 fn tile(site: &Site<'_>) -> Result<Effect, Fault> {
@@ -170,7 +172,7 @@ fn tile(site: &Site<'_>) -> Result<Effect, Fault> {
         .zip(repeats)
         .map(|(&extent, repeats)| product("the tiled extent", [extent, repeats]))
         .collect::<Result<_, _>>()?;
-    repeated(input, Shape(shape), |shape| {
+    Ok(repeated(input, &Shape(shape), |shape| {
         let axes: Vec<Vec<u64>> = shape
             .0
             .iter()
@@ -178,20 +180,16 @@ fn tile(site: &Site<'_>) -> Result<Effect, Fault> {
             .map(|(&extent, &period)| (0..extent).map(|step| step % period).collect())
             .collect();
         grid_indices(&axes, &strides(&input.shape.0))
-    })
+    }))
 }
 
-fn repeated(
-    input: &Value,
-    shape: Shape,
-    indices: impl FnOnce(&Shape) -> Vec<usize>,
-) -> Result<Effect, Fault> {
+fn repeated(input: &Value, shape: &Shape, indices: impl FnOnce(&Shape) -> Vec<usize>) -> Effect {
     let output = Produced::new(input.dtype, shape.0.clone())
-        .evaluated(|| input.data.as_ref()?.pick(indices(&shape).into_iter()));
-    if shape == input.shape {
-        return Ok(Effect::view(output));
+        .evaluated(|| input.data.as_ref()?.pick(indices(shape).into_iter()));
+    if *shape == input.shape {
+        return Effect::view(output);
     }
-    Ok(Effect::compute(OpClass::Pad, output).with_parameters_from(1))
+    Effect::compute(OpClass::Pad, output).with_parameters_from(1)
 }
 
 fn pad(site: &Site<'_>) -> Result<Effect, Fault> {

@@ -87,16 +87,16 @@ fn layer_normalization(site: &Site<'_>) -> Result<Effect, Fault> {
 }
 
 fn local_response_normalization(site: &Site<'_>) -> Result<Effect, Fault> {
-    let size = site
+    let window = site
         .attributes
         .int("size")?
         .ok_or(Fault::MissingAttribute { attribute: "size" })?;
-    let size = u64::try_from(size).map_err(|_| Fault::Value {
+    let window = u64::try_from(window).map_err(|_| Fault::Value {
         what: "size",
-        found: size.to_string(),
+        found: window.to_string(),
         expected: "it is a number of channels",
     })?;
     // A square and a sum for each neighbour, then a power and a quotient.
-    let flops = product("the number of operations", [size, 2])?.saturating_add(10);
+    let flops = product("the number of operations", [window, 2])?.saturating_add(10);
     like_first(site, OpClass::LocalResponseNorm, flops)
 }

@@ -21,22 +21,22 @@ fn cast(site: &Site<'_>) -> Result<Effect, Fault> {
         .attributes
         .int("to")?
         .ok_or(Fault::MissingAttribute { attribute: "to" })?;
-    convert(site.operand(0, "input")?, data_type(to)?)
+    Ok(convert(site.operand(0, "input")?, data_type(to)?))
 }
 
 fn cast_like(site: &Site<'_>) -> Result<Effect, Fault> {
     let to = site.operand(1, "target_type")?.dtype;
-    convert(site.operand(0, "input")?, to)
+    Ok(convert(site.operand(0, "input")?, to))
 }
 
-fn convert(input: &Value, to: DataType) -> Result<Effect, Fault> {
+fn convert(input: &Value, to: DataType) -> Effect {
     let output = Produced::new(to, input.shape.0.clone());
     if to == input.dtype {
-        return Ok(Effect::view(output.with_data(input.data.clone())));
+        return Effect::view(output.with_data(input.data.clone()));
     }
     let output = output.evaluated(|| input.data.as_ref().and_then(|data| converted(data, to)));
     // The operand that CastLike takes the type of is not read.
-    Ok(Effect::compute(OpClass::Cast, output).with_parameters_from(1))
+    Effect::compute(OpClass::Cast, output).with_parameters_from(1)
 }
 
 #[expect(

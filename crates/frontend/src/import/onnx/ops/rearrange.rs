@@ -55,26 +55,26 @@ fn block<'a>(site: &Site<'a>) -> Result<(&'a Value, u64), Fault> {
         4..=4,
         "batch, channels, height and width are needed",
     )?;
-    let size = site
+    let edge = site
         .attributes
         .int("blocksize")?
         .ok_or(Fault::MissingAttribute {
             attribute: "blocksize",
         })?;
-    u64::try_from(size)
+    u64::try_from(edge)
         .ok()
-        .filter(|&size| size > 0)
-        .map(|size| (input, size))
+        .filter(|&edge| edge > 0)
+        .map(|edge| (input, edge))
         .ok_or_else(|| Fault::Value {
             what: "blocksize",
-            found: size.to_string(),
+            found: edge.to_string(),
             expected: "it is positive",
         })
 }
 
 fn depth_to_space(site: &Site<'_>) -> Result<Effect, Fault> {
-    let (input, size) = block(site)?;
-    let area = product("the block", [size, size])?;
+    let (input, edge) = block(site)?;
+    let area = product("the block", [edge, edge])?;
     let [batch, channels, height, width] = planes(input);
     if channels % area != 0 {
         return Err(not_divisible(input));
@@ -83,8 +83,8 @@ fn depth_to_space(site: &Site<'_>) -> Result<Effect, Fault> {
     let shape = vec![
         batch,
         channels / area,
-        product(what, [height, size])?,
-        product(what, [width, size])?,
+        product(what, [height, edge])?,
+        product(what, [width, edge])?,
     ];
     Ok(Effect::compute(
         OpClass::Transpose,
@@ -93,13 +93,13 @@ fn depth_to_space(site: &Site<'_>) -> Result<Effect, Fault> {
 }
 
 fn space_to_depth(site: &Site<'_>) -> Result<Effect, Fault> {
-    let (input, size) = block(site)?;
+    let (input, edge) = block(site)?;
     let [batch, channels, height, width] = planes(input);
-    if height % size != 0 || width % size != 0 {
+    if height % edge != 0 || width % edge != 0 {
         return Err(not_divisible(input));
     }
-    let channels = product("the result's extent", [channels, size, size])?;
-    let shape = vec![batch, channels, height / size, width / size];
+    let channels = product("the result's extent", [channels, edge, edge])?;
+    let shape = vec![batch, channels, height / edge, width / edge];
     Ok(Effect::compute(
         OpClass::Transpose,
         Produced::new(input.dtype, shape),

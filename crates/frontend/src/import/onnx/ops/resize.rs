@@ -169,22 +169,22 @@ fn grid_sample(site: &Site<'_>) -> Result<Effect, Fault> {
 
 fn affine_grid(site: &Site<'_>) -> Result<Effect, Fault> {
     let theta = site.operand(0, "theta")?;
-    let size = extents(
+    let wanted = extents(
         "size",
         site.integers(1, "size")?.ok_or(Fault::MissingOperand {
             position: 1,
             operand: "size",
         })?,
     )?;
-    if size.len() < 4 {
+    if wanted.len() < 4 {
         return Err(Fault::Value {
             what: "size",
-            found: format!("{size:?}"),
+            found: format!("{wanted:?}"),
             expected: "it has batch, channels and two or three spatial extents",
         });
     }
-    let coordinates = size.len() as u64 - 2;
-    let shape = [&size[..1], &size[2..], &[coordinates]].concat();
+    let coordinates = wanted.len() as u64 - 2;
+    let shape = [&wanted[..1], &wanted[2..], &[coordinates]].concat();
     Effect::compute(OpClass::Other, Produced::new(theta.dtype, shape))
         .with_parameters_from(1)
         .with_flops_per_element(4)

@@ -163,14 +163,14 @@ fn gather(site: &Site<'_>) -> Result<Effect, Fault> {
             .iter()
             .map(|&index| from_start(index, extent))
             .collect::<Option<_>>()?;
-        let mut axes: Vec<Vec<u64>> = input
+        let mut chosen_by_axis: Vec<Vec<u64>> = input
             .shape
             .0
             .iter()
             .map(|&extent| (0..extent).collect())
             .collect();
-        axes[axis] = chosen;
-        let picked = grid_indices(&axes, &strides(&input.shape.0));
+        chosen_by_axis[axis] = chosen;
+        let picked = grid_indices(&chosen_by_axis, &strides(&input.shape.0));
         input.data.as_ref()?.pick(picked.into_iter())
     });
     Ok(Effect::compute(OpClass::Gather, output).reading_what_it_writes(input))

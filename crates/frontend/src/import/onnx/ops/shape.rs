@@ -123,15 +123,15 @@ fn squeeze(site: &Site<'_>) -> Result<Effect, Fault> {
         Some(axes) => {
             let mut is_dropped = vec![false; rank];
             for &axis in axes {
-                let axis = resolve_axis(axis, rank)?;
-                if input.shape.0[axis] != 1 {
+                let dropped = resolve_axis(axis, rank)?;
+                if input.shape.0[dropped] != 1 {
                     return Err(Fault::Value {
                         what: "the squeezed axis",
-                        found: format!("{axis} of {}", input.shape),
+                        found: format!("{dropped} of {}", input.shape),
                         expected: "its extent has to be 1",
                     });
                 }
-                is_dropped[axis] = true;
+                is_dropped[dropped] = true;
             }
             is_dropped
         }
@@ -154,15 +154,15 @@ fn unsqueeze(site: &Site<'_>) -> Result<Effect, Fault> {
     let rank = input.shape.0.len() + axes.len();
     let mut is_new = vec![false; rank];
     for &axis in axes {
-        let axis = resolve_axis(axis, rank)?;
-        if is_new[axis] {
+        let inserted = resolve_axis(axis, rank)?;
+        if is_new[inserted] {
             return Err(Fault::Value {
                 what: "axes",
                 found: format!("{axes:?}"),
                 expected: "an axis can be inserted once",
             });
         }
-        is_new[axis] = true;
+        is_new[inserted] = true;
     }
     let mut old = input.shape.0.iter().copied();
     let shape = is_new
