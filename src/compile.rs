@@ -137,6 +137,7 @@ pub fn compile(
     let mapper = StageMapper::new(
         StageGraph::new(&segments, table, allowed),
         MapperOptions {
+            granularity: options.granularity,
             effort: options.effort,
             budget: options.budget,
         },

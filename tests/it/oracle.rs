@@ -5,9 +5,11 @@
 use paracompile::emit::{self, Claim, Emission};
 use paracompile::estimate::{Estimate, evaluate};
 use paracompile::mapping::decompose::{MapperOptions, StageGraph, StageMapper};
-use paracompile::mapping::{Budget, Effort};
+use paracompile::mapping::{
+    Budget, Effort, Granularity, PipelineMapping, StageMapping, StageProof,
+};
 use paracompile::partition::{CutRule, Segments, fuse, segment_by};
-use paracompile::pipeline::{PipelineMapping, StageMapping, StageProof, pipelines};
+use paracompile::pipeline::pipelines;
 use paracompile_frontend::arena::Id;
 use paracompile_frontend::cost::CostTable;
 use paracompile_frontend::soc::ProcessorSet;
@@ -124,6 +126,7 @@ fn mapping(point: &Point) -> PipelineMapping {
 fn searched(segments: &Segments, table: &CostTable, max_stages: usize) -> Vec<[u64; 3]> {
     let allowed = ProcessorSet::first(table.soc.processors.len());
     let options = MapperOptions {
+        granularity: Granularity::Auto,
         effort: Effort::Normal,
         budget: Budget::UNLIMITED,
     };
