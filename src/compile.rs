@@ -140,6 +140,7 @@ pub fn compile(
         StageGraph::new(&segments, table, allowed),
         MapperOptions {
             granularity: options.granularity,
+            gap_millionths: options.gap_millionths,
             effort: options.effort,
             budget: options.budget,
         },
