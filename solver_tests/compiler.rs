@@ -1,114 +1,95 @@
 //! A case through the compiler.
 
-use paracompile::emit::{self, Claim, Emission};
-use paracompile::estimate::evaluate;
-use paracompile::mapping::decompose::{MapperOptions, StageGraph, StageMapper};
-use paracompile::mapping::{Budget, Effort};
-use paracompile::partition::{CutRule, Segments, fuse, segment_by};
-use paracompile::pipeline::pipelines;
-use paracompile_frontend::soc::ProcessorSet;
-use paracompile_plan::plan::StoppedBy;
-use paracompile_plan::{Milliwatts, Plan, check};
-use paracompile_testkit::case::{Case, Cuts};
+use paracompile::compile::{Options, Progress};
+use paracompile::emit::Goal;
+use paracompile::estimate::Estimate;
+use paracompile::mapping::{Budget, Effort, Granularity};
+use paracompile::partition::{CutRule, Segments};
+use paracompile_plan::{Plan, check};
+use paracompile_testkit::case::{Built, Case, Cuts, Mapping};
 
 /// What the compiler makes of a case.
 pub(crate) struct Compiled {
     /// The plans that no other one dominates.
     pub(crate) plans: Vec<Plan>,
-    /// What the checker and the comparison of search and estimator say against them.
+    /// What the checker and the estimator say against them.
     pub(crate) faults: Vec<String>,
 }
 
 /// Compiles a case; the error is the message that a user would see.
+///
+/// The compiler chooses its cut points itself; for a case that names them it cuts wherever two operators lie between gates.
 pub(crate) fn compile(case: &Case) -> Result<Compiled, String> {
     let built = case.build().map_err(|error| error.to_string())?;
     let mut faults = Vec::new();
-    if let Some(mapping) = case.limits.mapping {
-        faults.push(format!("the runner cannot ask for {mapping:?} mapping yet"));
-    }
-    let segments = segment_by(fuse(&built.graph), cut_rule(case));
+    let (found, segments) = whole(case, &built)?;
     faults.extend(cut_faults(case, &segments));
-    let table = &built.costs;
-    let allowed = ProcessorSet::first(table.soc.processors.len());
-    let options = MapperOptions {
-        effort: Effort::Normal,
-        budget: Budget::UNLIMITED,
-    };
-    let mapper = StageMapper::new(StageGraph::new(&segments, table, allowed), options);
-    mapper.prepare();
-    let max_stages = case.limits.max_stages.unwrap_or(allowed.len());
-    let cuts = segments.cuts.len();
-    let (model, costs) = match (case.model_facts(), case.cost_facts()) {
-        (Ok(model), Ok(costs)) => (model, costs),
-        (Err(error), _) | (_, Err(error)) => return Err(error.to_string()),
-    };
-    let mut plans: Vec<Plan> = Vec::new();
-    for candidate in pipelines(&mapper, cuts, allowed, max_stages, options.budget) {
-        let mapping = &candidate.mapping;
-        let estimate = evaluate(&segments.graph, &built.graph, table, mapping);
-        let power: Milliwatts = mapping
-            .used()
-            .iter()
-            .map(|processor| table.static_power(processor))
-            .sum();
-        let searched = (
-            candidate.cost.latency,
-            candidate.cost.bottleneck,
-            candidate.cost.energy + power.over(candidate.cost.bottleneck),
-        );
-        let estimated = (estimate.latency, estimate.interval, estimate.energy_active);
-        if searched != estimated {
-            faults.push(format!("searched {searched:?}, estimated {estimated:?}"));
-        }
-        let plan = emit::plan(&Emission {
-            graph: &built.graph,
-            fused: &segments.graph,
-            table,
-            mapping,
-            estimate: &estimate,
-            labels: &[],
-            claim: &Claim {
-                method: "the sum of the stages".to_owned(),
-                scope: "the stages' own".to_owned(),
-                stopped_by: StoppedBy::Complete,
-            },
-        });
-        let violations = check(&plan, &model, &costs);
+    // Both come from the case: what the compiler believes of model and chip has no part in the judgement.
+    let model = case.model_facts().map_err(|error| error.to_string())?;
+    let costs = case.cost_facts().map_err(|error| error.to_string())?;
+    for (plan, estimate) in &found {
+        let violations = check(plan, &model, &costs);
         faults.extend(violations.iter().map(ToString::to_string));
-        plans.push(plan);
+        faults.extend(disagreement(plan, estimate));
     }
-    let values: Vec<_> = plans.iter().map(objectives).collect();
-    plans.retain(|plan| {
-        let own = objectives(plan);
-        !values
-            .iter()
-            .any(|other| *other != own && other.iter().zip(&own).all(|(a, b)| a <= b))
-    });
-    if plans.is_empty() {
-        return Err("no mapping".to_owned());
-    }
-    Ok(Compiled { plans, faults })
+    Ok(Compiled {
+        plans: found.into_iter().map(|(plan, _)| plan).collect(),
+        faults,
+    })
 }
 
-fn objectives(plan: &Plan) -> [u64; 3] {
-    let predicted = &plan.predicted;
-    [
-        predicted.latency_ns.count(),
-        predicted.interval_ns.count(),
-        predicted.energy_active_nj.count(),
-    ]
-}
-
-/// Networks of cases are too small for inner cuts, unless the case asks for them.
-fn cut_rule(case: &Case) -> CutRule {
-    match case.limits.cuts {
+/// The compiler as users have it: the plans of its front.
+fn whole(case: &Case, built: &Built) -> Result<(Vec<(Plan, Estimate)>, Segments), String> {
+    let cuts = match case.limits.cuts {
         Cuts::Gates => CutRule::default(),
         Cuts::Positions(_) | Cuts::EveryDownSet => CutRule {
             block: 2,
             apart: 1,
             ..CutRule::default()
         },
-    }
+    };
+    let options = Options {
+        goal: Goal::Balanced,
+        granularity: match case.limits.mapping {
+            Some(Mapping::Coarse) => Granularity::Coarse,
+            Some(Mapping::Fine) => Granularity::Fine,
+            Some(Mapping::Auto) | None => Granularity::Auto,
+        },
+        cuts,
+        max_stages: case.limits.max_stages,
+        gap_millionths: 0,
+        effort: Effort::Normal,
+        budget: Budget::UNLIMITED,
+        progress: Progress(&|_| {}),
+    };
+    let compiled = paracompile::compile::compile(&built.graph, &built.costs, &options)
+        .map_err(|error| error.to_string())?;
+    let on_front = |file: &str| compiled.front.plans.iter().any(|plan| plan.file == file);
+    let plans = compiled
+        .files
+        .iter()
+        .filter(|file| on_front(&file.file))
+        .map(|file| (file.plan.clone(), file.estimate.clone()))
+        .collect();
+    Ok((plans, compiled.segments))
+}
+
+/// What the estimator says against the figures of a plan.
+fn disagreement(plan: &Plan, estimate: &Estimate) -> Option<String> {
+    let predicted = &plan.predicted;
+    let planned = (
+        predicted.latency_ns,
+        predicted.interval_ns,
+        predicted.saturated_latency_ns,
+        predicted.energy_active_nj,
+    );
+    let estimated = (
+        estimate.latency,
+        estimate.interval,
+        estimate.saturated_latency,
+        estimate.energy_active,
+    );
+    (planned != estimated).then(|| format!("planned {planned:?}, estimated {estimated:?}"))
 }
 
 /// A case that names its cuts means these and no others.

@@ -16,8 +16,8 @@ use crate::mapping::PipelineMapping;
 use crate::mapping::decompose::{MapperOptions, StageGraph, StageMapper};
 use crate::mapping::{Budget, Effort, Granularity};
 use crate::pareto::{Epsilon, Score};
-use crate::partition::{Segments, fuse, segment};
-use crate::pipeline::{Candidate, pipelines};
+use crate::partition::{CutRule, Segments, fuse_for, segment_by};
+use crate::pipeline::{Candidate, MemoryDemand, pipelines};
 
 /// What to search for, and how hard.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +26,8 @@ pub struct Options<'a> {
     pub goal: Goal,
     /// How finely operators are mapped inside a stage.
     pub granularity: Granularity,
+    /// Where to cut besides gates.
+    pub cuts: CutRule,
     /// The largest number of stages; `None` is as many as there are processors.
     pub max_stages: Option<usize>,
     /// A stage mapping whose gap is at most this, in millionths, is good enough.
@@ -129,7 +131,7 @@ pub fn compile(
     options: &Options<'_>,
 ) -> Result<Compiled, CompileError> {
     (options.progress.0)("cutting the network");
-    let segments = segment(fuse(graph));
+    let segments = segment_by(fuse_for(graph, table), options.cuts);
     if segments.graph.ops.is_empty() {
         return Err(CompileError::NothingToMap);
     }
@@ -146,14 +148,23 @@ pub fn compile(
     mapper.prepare();
     (options.progress.0)("searching pipelines");
     let max_stages = options.max_stages.unwrap_or(allowed.len());
+    let demand = MemoryDemand::new(graph, &segments.graph, table);
     let mut candidates = pipelines(
         &mapper,
+        &demand,
         segments.cuts.len(),
         allowed,
         max_stages,
         options.budget,
     );
-    let baselines = baselines(&mapper, table);
+    let mut baselines = baselines(&mapper, table);
+    // A baseline that the chip cannot hold is no plan, so nothing is compared with it.
+    baselines.retain(|(_, mapping)| {
+        evaluate(&segments.graph, graph, table, mapping)
+            .exceeded(&table.soc)
+            .next()
+            .is_none()
+    });
     (options.progress.0)("timing candidates");
     agree(&segments, table, &candidates)?;
     // A list schedule of the whole can be better than blocks that were not solved to the end.

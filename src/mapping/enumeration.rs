@@ -87,8 +87,8 @@ pub(crate) fn evaluate(problem: &Problem, processors: &[usize], order: &[usize])
     };
     let entering = |tensor: usize, here: usize| {
         let facts = &problem.tensors[tensor];
-        let fits = |&at: &usize| at == here || facts.moves[at][here].is_none();
-        if facts.held.iter().any(fits) {
+        let source_fits = facts.moves[facts.held[0]][here].is_none();
+        if source_fits || facts.held.contains(&here) {
             (0, 0)
         } else {
             cost(tensor, facts.held[0], here)

@@ -101,11 +101,8 @@ impl BruteForce<'_> {
 
     fn is_there(&self, tensor: usize, at: usize) -> bool {
         let t = &self.problem.tensors[tensor];
-        let holders = match t.producer {
-            Some(_) => vec![self.source(tensor).0],
-            None => t.held.clone(),
-        };
-        holders.iter().any(|&h| t.moves[h][at].is_none())
+        // Copies serve readers at exactly their location, as copies made in this stage do.
+        t.moves[self.source(tensor).0][at].is_none() || t.held.contains(&at)
     }
 
     fn arrival(&self, tensor: usize, at: usize) -> u64 {

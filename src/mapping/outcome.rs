@@ -75,12 +75,12 @@ impl Effort {
         }
     }
 
-    /// How many moves a local search may try for each operator.
+    /// How many moves a local search may try; each takes time in proportion to the block.
     pub const fn moves(self) -> u64 {
         match self {
-            Self::Quick => 20,
-            Self::Normal => 100,
-            Self::Thorough => 2_000,
+            Self::Quick => 300,
+            Self::Normal => 1_500,
+            Self::Thorough => 150_000,
         }
     }
 }

@@ -76,10 +76,11 @@ impl Problem {
 }
 
 impl Tensor {
-    /// Whether a reader at `home` can read a tensor that enters without a move.
+    /// Whether a reader at `home` can read a tensor that enters without a move: it is where it was written and that fits, or it was moved to exactly there.
     pub fn is_held_for(&self, home: usize) -> bool {
         self.held
-            .iter()
-            .any(|&location| location == home || self.moves[location][home].is_none())
+            .first()
+            .is_some_and(|&source| self.moves[source][home].is_none())
+            || self.held.contains(&home)
     }
 }

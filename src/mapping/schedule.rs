@@ -73,12 +73,8 @@ pub fn schedule(problem: &Problem, solution: &Solution) -> Schedule {
         let mut start = available[processor];
         for &tensor in &problem.operators[operator].reads {
             let (ready, from) = origin(problem, solution, &timings, tensor);
-            // A tensor may be held somewhere that fits this home without being it.
-            let held_nearby = problem.tensors[tensor].producer.is_none()
-                && problem.tensors[tensor]
-                    .held
-                    .iter()
-                    .any(|&location| problem.tensors[tensor].moves[location][home].is_none());
+            let entering = &problem.tensors[tensor];
+            let held_nearby = entering.producer.is_none() && entering.is_held_for(home);
             let time = if held_nearby {
                 Nanoseconds::ZERO
             } else {

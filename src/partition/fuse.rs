@@ -5,12 +5,16 @@
 //! A view in between is looked through: it moves no element, so the epilogue works on the same bytes; but its readers count as readers of what it views.
 //! An epilogue that changes the number of elements (broadcasting a small result against a large operand) is no epilogue: it would make a small task a large one.
 //!
+//! Where costs are known, an epilogue joins only if every processor that supports the anchor supports it too: a group must not keep its anchor from a processor.
+//!
 //! A group never closes a cycle: its members but the last have one reader each, which is in the group, so nothing outside depends on the group but through its last member.
 
 use std::collections::BTreeSet;
 
 use paracompile_frontend::arena::{Arena, IdMap};
+use paracompile_frontend::cost::CostTable;
 use paracompile_frontend::ir::{Op, OpId, OpKind, Tensor, TensorId, VerifiedGraph};
+use paracompile_frontend::soc::ProcessorSet;
 use paracompile_plan::OpClass;
 
 use super::order::arrange;
@@ -32,11 +36,31 @@ pub fn fuse(graph: &VerifiedGraph) -> FusedGraph {
     fuse_by(graph, FusionRule::Fuse)
 }
 
+/// The same for a chip that does not support everything everywhere.
+pub fn fuse_for(graph: &VerifiedGraph, table: &CostTable) -> FusedGraph {
+    let storage = Storage::new(graph);
+    let supporters = IdMap::from_fn(&graph.ops, |op| {
+        let costs = &table.operators[op];
+        let supporting = table.soc.processors.ids();
+        supporting
+            .filter(|processor| costs[processor.index()].is_some())
+            .collect()
+    });
+    arrange(assemble(
+        graph,
+        &storage,
+        group(graph, &storage, &supporters),
+    ))
+}
+
 /// The same, with a choice.
 pub fn fuse_by(graph: &VerifiedGraph, rule: FusionRule) -> FusedGraph {
     let storage = Storage::new(graph);
     let groups = match rule {
-        FusionRule::Fuse => group(graph, &storage),
+        FusionRule::Fuse => {
+            let nothing_known = IdMap::filled(&graph.ops, ProcessorSet::EMPTY);
+            group(graph, &storage, &nothing_known)
+        }
         FusionRule::Apart => tasks(graph).map(|(id, _)| vec![id]).collect(),
     };
     arrange(assemble(graph, &storage, groups))
@@ -96,7 +120,11 @@ fn tasks(graph: &VerifiedGraph) -> impl Iterator<Item = (OpId, OpClass)> {
 }
 
 /// Groups in topological order of their last members.
-fn group(graph: &VerifiedGraph, storage: &Storage<'_>) -> Vec<Vec<OpId>> {
+fn group(
+    graph: &VerifiedGraph,
+    storage: &Storage<'_>,
+    supporters: &IdMap<Op, ProcessorSet>,
+) -> Vec<Vec<OpId>> {
     let depth = depths(graph);
     let unshared = unshared(graph, storage);
     let mut groups: Vec<Vec<OpId>> = Vec::new();
@@ -107,7 +135,8 @@ fn group(graph: &VerifiedGraph, storage: &Storage<'_>) -> Vec<Vec<OpId>> {
             .filter(|&tensor| keeps_size(graph, tensor, id))
             .and_then(|tensor| storage.writer(tensor))
             .and_then(|writer| group_of[writer])
-            .filter(|&index| takes_epilogues(graph, &groups[index]));
+            .filter(|&index| takes_epilogues(graph, &groups[index]))
+            .filter(|&index| supporters[groups[index][0]].is_subset(supporters[id]));
         let index = joined.unwrap_or_else(|| {
             groups.push(Vec::new());
             groups.len() - 1

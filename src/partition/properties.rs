@@ -84,7 +84,11 @@ fn graph_of(recipes: &[Recipe], inputs: usize) -> VerifiedGraph {
         } else {
             1
         };
-        let written = sketch.push(&format!("op{index}"), kind, &operands, &vec![64; results]);
+        let size = match kind {
+            OpKind::View | OpKind::ConcatInPlace => sketch.elements(&operands),
+            OpKind::Compute(_) => 64,
+        };
+        let written = sketch.push(&format!("op{index}"), kind, &operands, &vec![size; results]);
         unread.extend(written.iter().copied());
         if recipe.is_output {
             outputs.extend(written.iter().copied());

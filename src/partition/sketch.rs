@@ -58,11 +58,13 @@ impl Sketch {
     }
 
     pub(crate) fn view(&mut self, name: &str, of: TensorId) -> TensorId {
-        self.push(name, OpKind::View, &[of], &[64])[0]
+        let elements = self.elements(&[of]);
+        self.push(name, OpKind::View, &[of], &[elements])[0]
     }
 
     pub(crate) fn concat_in_place(&mut self, name: &str, pieces: &[TensorId]) -> TensorId {
-        self.push(name, OpKind::ConcatInPlace, pieces, &[64])[0]
+        let elements = self.elements(pieces);
+        self.push(name, OpKind::ConcatInPlace, pieces, &[elements])[0]
     }
 
     /// An operator of any kind with as many outputs as sizes.
@@ -97,9 +99,12 @@ impl Sketch {
             kind,
             inputs: inputs.iter().copied().map(Some).collect(),
             outputs: outputs.clone(),
-            work: Work {
-                macs: 1_000_000,
-                ..Work::default()
+            work: match kind {
+                OpKind::View | OpKind::ConcatInPlace => Work::default(),
+                OpKind::Compute(_) => Work {
+                    macs: 1_000_000,
+                    ..Work::default()
+                },
             },
         });
         outputs
@@ -108,6 +113,14 @@ impl Sketch {
     pub(crate) fn finish(mut self, outputs: &[TensorId]) -> VerifiedGraph {
         self.graph.outputs = outputs.to_vec();
         verify(self.graph).unwrap()
+    }
+
+    /// How large tensors are together.
+    pub(crate) fn elements(&self, tensors: &[TensorId]) -> u64 {
+        let sizes = tensors
+            .iter()
+            .map(|&tensor| self.graph.tensors[tensor].shape.elements().unwrap());
+        sizes.sum()
     }
 
     fn tensor(&mut self, name: &str, elements: u64, role: TensorRole) -> TensorId {

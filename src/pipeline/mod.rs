@@ -1,9 +1,11 @@
 //! Pipelines: which segments form a stage, and on which processors.
 
 mod label_set;
+mod memory;
 mod pipelines;
 mod search;
 
 pub use label_set::Cost;
+pub use memory::MemoryDemand;
 pub use pipelines::{Candidate, pipelines};
 pub use search::{Chosen, Found, Offer, Space, search};

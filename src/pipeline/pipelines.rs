@@ -9,6 +9,7 @@ use paracompile_plan::{Nanojoules, Nanoseconds};
 use rayon::prelude::*;
 
 use super::Cost;
+use super::memory::MemoryDemand;
 use super::search::{Found, Offer, Space, search};
 use crate::mapping::decompose::{Entry, StageMapper, StageOption};
 use crate::mapping::{Budget, PipelineMapping};
@@ -45,9 +46,10 @@ impl Candidate {
 /// All pipelines of at most `max_stages` stages that no other on the same processors covers, by processor set, then latency.
 ///
 /// `allowed` is what the chip offers; a plan may leave processors unused.
-/// `cuts` is the number of cut points.
+/// `cuts` is the number of cut points; `demand` tells which memories can bind (rule M8).
 pub fn pipelines(
     mapper: &StageMapper<'_>,
+    demand: &MemoryDemand<'_>,
     cuts: usize,
     allowed: ProcessorSet,
     max_stages: usize,
@@ -56,33 +58,39 @@ pub fn pipelines(
     let sets: Vec<ProcessorSet> = allowed.subsets().collect();
     let found: Vec<Vec<Candidate>> = sets
         .par_iter()
-        .map(|&used| on_exactly(mapper, cuts, used, max_stages, budget))
+        .map(|&used| on_exactly(mapper, demand, cuts, used, max_stages, budget))
         .collect();
     found.into_iter().flatten().collect()
 }
 
 fn on_exactly(
     mapper: &StageMapper<'_>,
+    demand: &MemoryDemand<'_>,
     cuts: usize,
     used: ProcessorSet,
     max_stages: usize,
     budget: Budget<'_>,
 ) -> Vec<Candidate> {
+    let limits = demand.limits();
     let entries = Entries::new(mapper.entry_at_start());
     let offers = |cut: usize, entry: usize, processors: ProcessorSet| {
-        let options = mapper.options(cut, &entries.at(entry), processors);
-        Arc::new(
-            options
-                .iter()
-                .map(|option| offer(option, used, cuts, &entries))
-                .collect(),
-        )
+        let entry = entries.at(entry);
+        let options = mapper.options(cut, &entry, processors);
+        let offers = options.iter().map(|option| Offer {
+            memory: if limits.is_empty() {
+                Vec::new()
+            } else {
+                demand.of_stage(mapper, cut, &entry, &option.mapping(), used)
+            },
+            ..offer(option, used, cuts, &entries)
+        });
+        Arc::new(offers.collect())
     };
     let space = Space {
         cuts,
         used,
         max_stages,
-        memory_limits: Vec::new(),
+        memory_limits: limits.clone(),
         offers: &offers,
     };
     search(&space, &|| budget.should_stop())

@@ -263,7 +263,7 @@ fn draw_legend(canvas: &Canvas<'_>, plan: &Plan, left: f64, y: f64) {
     let text = Lettering::plain(12.0, INK);
     let mut x = left;
     for stage in &plan.stages {
-        let label = format!("stage {}: {}", stage.id, stage.processors.join("+"));
+        let label = format!("stage {}: {}", stage.id + 1, stage.processors.join("+"));
         let width = text.width(&label) + 42.0;
         if x + width > RIGHT - 120.0 {
             canvas.text("…", (x, y), (HPos::Left, VPos::Center), text);

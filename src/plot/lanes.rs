@@ -39,7 +39,7 @@ impl Lanes {
         let mut y = TOP;
         let mut stage_tops = Vec::new();
         for (index, _) in plan.stages.iter().enumerate() {
-            names.push((format!("stage {index}"), y + STAGE_LANE / 2.0));
+            names.push((format!("stage {}", index + 1), y + STAGE_LANE / 2.0));
             stage_tops.push(y);
             y += STAGE_LANE + 3.0;
         }

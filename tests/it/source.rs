@@ -121,8 +121,8 @@ fn skipped(rest: &str, before: Option<char>) -> usize {
     if rest.starts_with("/*") {
         return block_comment(rest);
     }
-    if rest.starts_with('"') {
-        return 1 + until_unescaped(&rest[1..], '"');
+    if let Some(inside) = rest.strip_prefix('"') {
+        return 1 + until_unescaped(inside, '"');
     }
     let starts_word = !before.is_some_and(|c| c.is_alphanumeric() || c == '_');
     if starts_word && let Some(raw) = rest.strip_prefix('r').or_else(|| rest.strip_prefix("br")) {

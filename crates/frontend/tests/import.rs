@@ -11,7 +11,7 @@ use bytes::Bytes;
 use paracompile_frontend::import::onnx::{
     ImportError, ImportOptions, Imported, Warning, import, import_bytes,
 };
-use paracompile_frontend::ir::{OpKind, TensorRole, WeightRef, dump};
+use paracompile_frontend::ir::{OpKind, Summary, TensorRole, WeightRef, dump};
 use paracompile_testkit::onnx::{
     Attribute, Dim, Graph, Message, dtype, fixed, floats, integers, node, tensor, value, zeros,
 };
@@ -178,6 +178,32 @@ fn shapes_are_computed_through_small_constants() {
         imported.graph.ops.as_slice()[0].inputs.len(),
         1,
         "the shape is a parameter and no operand"
+    );
+}
+
+#[test]
+fn scaled_shapes_round_as_in_single_precision() {
+    // floor(10 * 0.7f): 6.99999988 exactly, but 7 in single precision, which is what runs.
+    let mut graph = network(
+        &[1, 10],
+        vec![
+            node("Shape", &["x"], &["s"], &[("start", Int(1))]),
+            node("Cast", &["s"], &["f"], &[("to", Int(1))]),
+            node("Mul", &["f", "scale"], &["scaled"], &[]),
+            node("Floor", &["scaled"], &["whole"], &[]),
+            node("Cast", &["whole"], &["n"], &[("to", Int(7))]),
+            node("Slice", &["x", "zero", "n", "one"], &["y"], &[]),
+        ],
+    );
+    graph.constants = vec![
+        floats("scale", &[0.7]),
+        integers("zero", &[0]),
+        integers("one", &[1]),
+    ];
+    let imported = read(&graph).unwrap();
+    assert_eq!(
+        imported.graph.tensors[imported.graph.outputs[0]].shape.0,
+        [1, 7]
     );
 }
 
@@ -763,6 +789,10 @@ fn the_digest_covers_structure_and_no_weights() {
 
 /// A model that uses much of the importer.
 fn varied() -> Vec<u8> {
+    varied_graph().model(17)
+}
+
+fn varied_graph() -> Graph {
     let mut graph = network(
         &[1, 3, 8, 8],
         vec![
@@ -805,7 +835,7 @@ fn varied() -> Vec<u8> {
         floats("scales", &[1.0, 1.0, 2.0, 2.0]),
     ];
     graph.outputs.push(output("right"));
-    graph.model(17)
+    graph
 }
 
 fn survives(bytes: Vec<u8>) {
@@ -879,6 +909,13 @@ fn every_single_byte_can_be_anything() {
 }
 
 proptest! {
+    #[test]
+    fn the_order_of_nodes_in_the_file_does_not_matter(nodes in Just(varied_graph().nodes).prop_shuffle()) {
+        let expected = Summary::of(&read(&varied_graph()).unwrap().graph);
+        let graph = Graph { nodes, ..varied_graph() };
+        prop_assert_eq!(Summary::of(&read(&graph).unwrap().graph), expected);
+    }
+
     #[test]
     fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..256)) {
         survives(bytes);

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use paracompile_frontend::cost::cost_facts;
+use paracompile_frontend::facts::model_facts;
 use paracompile_plan::facts::CostFacts;
 use paracompile_testkit::brute_force;
 use paracompile_testkit::case::{self, Answer, Case};
@@ -35,6 +36,7 @@ fn every_case_builds_what_the_compiler_takes() {
             Ok(built) => {
                 assert_eq!(built.graph.ops.len(), case.graph.operators.len());
                 // Two ways from a case to what the checker knows, one of them the compiler's own.
+                assert_eq!(case.model_facts().unwrap(), model_facts(&built.graph));
                 if case.limits.processors.is_none() {
                     assert_alike(&case, &cost_facts(&built.graph, &built.costs));
                 }

@@ -12,6 +12,7 @@ use paracompile::explain::{Subject, explain};
 use paracompile::front::Front;
 use paracompile::ir::VerifiedGraph;
 use paracompile::mapping::{Budget, Effort, Granularity};
+use paracompile::partition::CutRule;
 use paracompile::plan::{StoppedBy, WriteError, read_front, write_json, write_text};
 use paracompile::plot;
 use paracompile::simulate::{Change, Links, SimulateOptions, simulate};
@@ -61,6 +62,7 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
     let options = Options {
         goal: goal(args.objective),
         granularity: granularity(args.mapping),
+        cuts: CutRule::default(),
         max_stages: args
             .max_stages
             .and_then(|stages| usize::try_from(stages).ok()),

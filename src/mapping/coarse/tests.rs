@@ -296,9 +296,8 @@ fn enumerate_tasks(problem: &Problem, tasks: &[Vec<usize>]) -> Option<u64> {
                                     None => is_possible = false,
                                 },
                                 None => {
-                                    let fits =
-                                        |&at: &usize| at == home || facts.moves[at][home].is_none();
-                                    if !facts.held.iter().any(fits) {
+                                    let fits = facts.moves[facts.held[0]][home].is_none();
+                                    if !fits && !facts.held.contains(&home) {
                                         start = start.max(cost(facts.held[0]));
                                     }
                                 }

@@ -2,7 +2,7 @@
 //!
 //! Cells that a network repeats are equal problems, and so are many parts on different processor sets; each is searched once.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use paracompile_frontend::arena::Id;
@@ -106,16 +106,13 @@ impl Blocks {
         keys: &[BlockKey],
         options: &MapperOptions<'_>,
     ) {
-        let mut distinct: HashMap<Vec<u64>, ()> = HashMap::new();
+        let mut distinct: HashSet<Vec<u64>> = HashSet::new();
         let parts: Vec<(Vec<u64>, Part)> = keys
             .iter()
             .filter_map(|key| {
                 let part = graph.part(key.start, key.end, &key.entry, key.set);
                 let content = content(&part);
-                distinct
-                    .insert(content.clone(), ())
-                    .is_none()
-                    .then_some((content, part))
+                distinct.insert(content.clone()).then_some((content, part))
             })
             .collect();
         let solved: Vec<(Vec<u64>, Vec<BlockExit>)> = parts
@@ -244,7 +241,7 @@ fn content(part: &Part) -> Vec<u64> {
             &mut operator
                 .times
                 .iter()
-                .map(|time| time.map_or(u64::MAX, |time| time.count())),
+                .map(|time| time.map_or(u64::MAX, Nanoseconds::count)),
         );
         list(&mut operator.energies.iter().map(|energy| energy.count()));
         list(&mut operator.reads.iter().map(|&tensor| tensor as u64));

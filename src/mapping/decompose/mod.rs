@@ -8,6 +8,7 @@ mod blocks;
 mod stage_graph;
 mod stage_mapper;
 mod sweep;
+mod timings;
 mod whole;
 
 pub use blocks::Retimed;

@@ -258,15 +258,6 @@ impl StageGraph {
                 .map(|location| location.index())
                 .collect(),
         };
-        let mut moves = tensor.moves.clone();
-        // Where an earlier stage moved the tensor to serves readers at exactly that location; only the producer's own serves all that fit it (rule M3).
-        if let Some((&home, others)) = held.split_first() {
-            for &other in others {
-                for to in (0..moves.len()).filter(|&to| to != other) {
-                    moves[other][to] = moves[home][to];
-                }
-            }
-        }
         Tensor {
             producer: producer.map(|producer| producer - start),
             held,
@@ -277,7 +268,7 @@ impl StageGraph {
                 .map(|&reader| reader - start)
                 .collect(),
             to_io: tensor.to_io,
-            moves,
+            moves: tensor.moves.clone(),
         }
     }
 

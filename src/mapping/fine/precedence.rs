@@ -94,14 +94,10 @@ pub(super) fn move_time(problem: &Problem, tensor: usize, a: usize, b: usize) ->
     problem.tensors[tensor].moves[a][b].map_or(0, |cost| cost.time.count())
 }
 
-/// Where a tensor that enters must be moved from to be read at `home`; `None` where a copy is there or fits.
+/// Where a tensor that enters must be moved from to be read at `home`; `None` where a copy is there or the first holder fits.
 pub(super) fn entry_origin(problem: &Problem, tensor: usize, home: usize) -> Option<usize> {
     let entering = &problem.tensors[tensor];
-    let is_near = entering
-        .held
-        .iter()
-        .any(|&location| location == home || entering.moves[location][home].is_none());
-    if is_near {
+    if entering.is_held_for(home) {
         None
     } else {
         entering.held.first().copied()

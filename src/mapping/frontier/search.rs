@@ -199,15 +199,7 @@ impl Search<'_> {
                 let step = Step::new(tables, operator, &before, &behind);
                 for index in at..at + group {
                     for processor in tables.supported(operator) {
-                        candidates.append(
-                            tables,
-                            layer,
-                            index,
-                            &step,
-                            processor,
-                            &behind,
-                            &mut bounds,
-                        );
+                        candidates.append(tables, layer, index, &step, processor, &mut bounds);
                         let last = candidates.nodes.len() - 1;
                         if !is_of_use(tables, &candidates, last, &behind, &bounds, ceilings) {
                             candidates.pop();

@@ -35,26 +35,28 @@ pub(super) struct Node {
 
 /// How the numbers of a state follow from those of the state before.
 #[derive(Debug)]
-pub(super) struct Step {
+pub(super) struct Step<'a> {
     operator: usize,
+    behind: &'a Layout,
     /// Tensor, index among the tracked tensors before, and index behind, if it is tracked there.
     reads: Vec<(usize, usize, Option<usize>)>,
     /// For each tracked tensor behind: its index before; `None` if the operator writes it.
     sources: Vec<Option<usize>>,
 }
 
-impl Step {
+impl<'a> Step<'a> {
     pub(super) fn new(
         tables: &Tables<'_>,
         operator: usize,
         before: &Layout,
-        behind: &Layout,
+        behind: &'a Layout,
     ) -> Self {
         let index = |layout: &Layout, tensor: usize| {
             layout.tracked.iter().position(|&other| other == tensor)
         };
         Self {
             operator,
+            behind,
             reads: tables.problem.operators[operator]
                 .reads
                 .iter()
@@ -114,9 +116,8 @@ impl Pool {
         tables: &Tables<'_>,
         from: &Self,
         index: usize,
-        step: &Step,
+        step: &Step<'_>,
         processor: usize,
-        behind: &Layout,
         bounds: &mut [u64],
     ) {
         let node = &from.nodes[index];
@@ -125,7 +126,7 @@ impl Pool {
         let marks_before = &from.marks[node.marks_at..];
         let place = tables.place_of[processor];
         let home = tables.problem.homes[processor];
-        let operator = step.operator;
+        let (operator, behind) = (step.operator, step.behind);
 
         let mut start = before[processor];
         let mut energy = node
@@ -134,10 +135,10 @@ impl Pool {
         for &(tensor, slot, _) in &step.reads {
             start = start.max(before[tables.processors + slot * places + place]);
             let known = marks_before[slot];
-            if !is_moved(known, home) {
-                if let Some((_, cost)) = tables.link(tensor, source_of(known), home) {
-                    energy = energy.saturating_add(cost);
-                }
+            if !is_moved(known, home)
+                && let Some((_, cost)) = tables.link(tensor, source_of(known), home)
+            {
+                energy = energy.saturating_add(cost);
             }
         }
         let end = start.saturating_add(tables.times[operator * tables.processors + processor]);
@@ -154,22 +155,19 @@ impl Pool {
         for (slot, source) in step.sources.iter().enumerate() {
             let tensor = behind.tracked[slot];
             let is_live = slot < behind.live.len();
-            match *source {
-                Some(source) => {
-                    self.marks.push(marks_before[source]);
-                    if is_live {
-                        let at = tables.processors + source * places;
-                        self.times.extend_from_slice(&before[at..at + places]);
-                    }
+            if let Some(source) = *source {
+                self.marks.push(marks_before[source]);
+                if is_live {
+                    let at = tables.processors + source * places;
+                    self.times.extend_from_slice(&before[at..at + places]);
                 }
-                None => {
-                    self.marks.push(mark(home, 0));
-                    if is_live {
-                        self.times.extend(tables.places.iter().map(|&to| {
-                            let way = tables.link(tensor, home, to).map_or(0, |(time, _)| time);
-                            end.saturating_add(way)
-                        }));
-                    }
+            } else {
+                self.marks.push(mark(home, 0));
+                if is_live {
+                    self.times.extend(tables.places.iter().map(|&to| {
+                        let way = tables.link(tensor, home, to).map_or(0, |(time, _)| time);
+                        end.saturating_add(way)
+                    }));
                 }
             }
         }

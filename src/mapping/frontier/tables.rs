@@ -1,5 +1,7 @@
 //! Everything about a problem that does not depend on the state, in flat tables.
 
+use paracompile_plan::Nanoseconds;
+
 use super::super::bounds::load_prices;
 use super::super::{Problem, Tensor};
 use super::exits::{Coverage, Signature};
@@ -123,7 +125,7 @@ impl<'a> Tables<'a> {
         for operator in &self.problem.operators {
             let mut least = NEVER;
             for (time, energy) in operator.times.iter().zip(&operator.energies) {
-                self.times.push(time.map_or(NEVER, |time| time.count()));
+                self.times.push(time.map_or(NEVER, Nanoseconds::count));
                 self.energies.push(energy.count());
                 if time.is_some() {
                     least = least.min(energy.count());

@@ -27,9 +27,9 @@ pub struct Work {
     pub stride: [u64; 2],
     /// Output elements times window of a pool; zero elsewhere.
     pub window: u64,
-    /// Bytes of activations read, each tensor once.
+    /// Bytes of activations read, each tensor once; a slice or gather reads no more of a tensor than it writes.
     pub input_bytes: Bytes,
-    /// Bytes of weights read.
+    /// Bytes of weights read, by the same rule.
     pub weight_bytes: Bytes,
     /// Bytes written.
     pub output_bytes: Bytes,

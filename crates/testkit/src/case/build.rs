@@ -112,12 +112,16 @@ fn push_operator<'case>(
         })
         .collect();
     let sum = |ids: &[TensorId]| ids.iter().map(|&id| graph.tensors[id].bytes).sum();
-    let work = Work {
-        other_flops: 1,
-        input_bytes: sum(reads),
-        weight_bytes: Bytes::new(operator.weights),
-        output_bytes: sum(&outputs),
-        ..Work::default()
+    let work = if operator.free.is_some() {
+        Work::default()
+    } else {
+        Work {
+            other_flops: 1,
+            input_bytes: sum(reads),
+            weight_bytes: Bytes::new(operator.weights),
+            output_bytes: sum(&outputs),
+            ..Work::default()
+        }
     };
     let (kind, op_type) = match operator.free {
         Some(Free::View) => (OpKind::View, "View"),

@@ -10,13 +10,19 @@ use prost::Message;
 use super::wire::ModelProto;
 use super::{ImportError, limits};
 
+/// What the protobuf decoder objects to.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct DecodeError(prost::DecodeError);
+
 /// Decodes a model whose size is within the limits.
 pub(super) fn decode(bytes: &Bytes) -> Result<ModelProto, ImportError> {
     if bytes.is_empty() {
         return Err(ImportError::Empty);
     }
     measure(bytes)?;
-    let model = ModelProto::decode(bytes.clone()).map_err(ImportError::Decode)?;
+    let model = ModelProto::decode(bytes.clone())
+        .map_err(|error| ImportError::Decode(DecodeError(error)))?;
     if model.graph.is_none() {
         return Err(ImportError::NoGraph);
     }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use crate::ir::{DataType, Shape, VerifyError};
 
+use super::decode::DecodeError;
 use super::limits;
 
 /// Why there is no graph.
@@ -41,7 +42,7 @@ pub enum ImportError {
     },
     /// The bytes are a protobuf message, but not this one.
     #[error("not an ONNX model: {0}")]
-    Decode(#[source] prost::DecodeError),
+    Decode(DecodeError),
     /// The message has no graph.
     #[error("not an ONNX model: it has no graph")]
     NoGraph,

@@ -179,8 +179,16 @@ impl Produced {
     /// Keeps `data` if it is complete and small.
     pub(super) fn with_data(mut self, data: Option<Data>) -> Self {
         let count = self.shape.elements();
-        self.data = data.filter(|data| {
+        let data = data.filter(|data| {
             count == Some(data.len() as u64) && Data::is_small(self.dtype, data.len() as u64)
+        });
+        // Exact in double precision, then rounded, is what single precision gives: a floor behind it must see the same number.
+        self.data = data.map(|data| {
+            if self.dtype == DataType::Float {
+                data.into_single_precision()
+            } else {
+                data
+            }
         });
         self
     }

@@ -73,6 +73,16 @@ pub struct Contradiction {
 }
 
 /// Reads the model at `path`; its weights stay in the file.
+///
+/// ```
+/// use paracompile_frontend::import::onnx::{ImportOptions, import};
+///
+/// let models = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+/// let imported = import(&models.join("squeezenet1_1.onnx"), &ImportOptions::default())?;
+/// assert_eq!(imported.graph.ops.len(), 65);
+/// assert!(imported.warnings.is_empty());
+/// # Ok::<(), paracompile_frontend::import::onnx::ImportError>(())
+/// ```
 pub fn import(path: &Path, options: &ImportOptions) -> Result<Imported, ImportError> {
     let bytes = file::map(path)?;
     let name = path

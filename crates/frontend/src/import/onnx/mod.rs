@@ -6,23 +6,42 @@
 
 pub mod limits;
 
-mod assemble;
-mod attributes;
-mod captures;
-mod decode;
-mod digest;
-mod error;
 mod file;
-mod infer;
-mod link;
-mod lower;
-mod ops;
-mod order;
-mod payload;
-mod propagate;
-mod symbols;
-mod value;
+
 mod wire;
 
+mod decode;
+
+mod digest;
+
+mod attributes;
+
+mod value;
+
+mod payload;
+
+mod symbols;
+
+mod declared;
+
+mod captures;
+
+mod link;
+
+mod order;
+
+mod infer;
+
+mod ops;
+
+mod propagate;
+
+mod assemble;
+
+mod lower;
+
+mod error;
+
+pub use decode::DecodeError;
 pub use error::{Fault, ImportError, NodePath, Problem, UnboundSymbol};
 pub use lower::{Contradiction, Folded, ImportOptions, Imported, Warning, import, import_bytes};

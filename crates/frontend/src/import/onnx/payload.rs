@@ -153,6 +153,10 @@ fn typed_piece(tensor: &TensorProto, dtype: DataType) -> Result<Piece<'_>, Strin
 
 /// Where `part`, a slice of `file`, starts in it.
 fn offset_in(file: &Bytes, part: &Bytes) -> u64 {
+    // Nothing lies nowhere: an empty slice need not point into the file.
+    if part.is_empty() {
+        return 0;
+    }
     part.as_ptr()
         .addr()
         .checked_sub(file.as_ptr().addr())
@@ -321,6 +325,27 @@ mod tests {
             }
         );
         assert_eq!(constant.value.data, Some(Data::Integers(vec![3, -1])));
+    }
+
+    #[test]
+    fn empty_constants_need_no_payload() {
+        let empty = |float_data: Vec<Bytes>| TensorProto {
+            dims: vec![0, 3],
+            data_type: 1,
+            float_data,
+            ..TensorProto::default()
+        };
+        for tensor in [empty(Vec::new()), empty(vec![Bytes::new()])] {
+            let constant = constant(&Bytes::from_static(b"file"), &tensor).unwrap();
+            assert_eq!(constant.value.data, Some(Data::Reals(Vec::new())));
+            assert_eq!(
+                constant.weight,
+                WeightRef::Inline {
+                    offset: 0,
+                    length: 0
+                }
+            );
+        }
     }
 
     #[test]

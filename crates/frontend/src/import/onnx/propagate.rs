@@ -3,7 +3,7 @@
 //! A node that cannot be understood poisons its results; what reads them is skipped, so one fault is reported once and the walk finds
 //! the others too.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use paracompile_plan::{Bytes as Size, OpClass};
@@ -11,13 +11,13 @@ use paracompile_plan::{Bytes as Size, OpClass};
 use crate::ir::{DataType, OpKind, Shape, WeightRef, Work};
 
 use super::attributes::Attributes;
-use super::captures::bodies;
-use super::infer::{Effect, Pass, Produced, Site};
+use super::declared::Declarations;
+use super::infer::{Effect, Pass, Site};
 use super::link::{Links, Origin, Slot, path, spelled};
-use super::lower::{Contradiction, Folded, ImportOptions, Warning};
+use super::lower::{Folded, ImportOptions, Warning};
 use super::ops::rule;
 use super::value::{Data, Value};
-use super::wire::{GraphProto, ModelProto, NodeProto, ValueInfoProto};
+use super::wire::{GraphProto, ModelProto};
 use super::{Fault, ImportError, Problem, limits, symbols};
 
 /// Everything that is known after the walk.
@@ -73,7 +73,7 @@ pub(super) fn propagate(
             .iter()
             .map(|function| (function.domain.as_str(), function.name.as_str()))
             .collect(),
-        declared: declarations(graph),
+        declarations: Declarations::of(graph, &options.dims),
         is_output: flags(links.names.len(), &links.outputs),
         budget: limits::PROPAGATED,
         opaque: BTreeMap::new(),
@@ -145,11 +145,6 @@ fn flags(count: usize, set: &[Slot]) -> Vec<bool> {
     flags
 }
 
-fn declarations(graph: &GraphProto) -> HashMap<&str, &ValueInfoProto> {
-    let values = graph.value_info.iter().chain(&graph.output);
-    values.map(|value| (value.name.as_str(), value)).collect()
-}
-
 struct Walk<'m> {
     file: &'m Bytes,
     graph: &'m GraphProto,
@@ -158,7 +153,7 @@ struct Walk<'m> {
     bound: &'m BTreeMap<String, u64>,
     /// Functions of the model by domain and name.
     functions: BTreeSet<(&'m str, &'m str)>,
-    declared: HashMap<&'m str, &'m ValueInfoProto>,
+    declarations: Declarations<'m>,
     is_output: Vec<bool>,
     /// Elements that may still be propagated.
     budget: u64,
@@ -167,7 +162,7 @@ struct Walk<'m> {
     known: Propagated,
 }
 
-impl Walk<'_> {
+impl<'m> Walk<'m> {
     /// Inputs and constants.
     fn start(&mut self, live: &[bool], problems: &mut Vec<Problem>) -> Result<(), ImportError> {
         let mut unbound = Vec::new();
@@ -261,80 +256,48 @@ impl Walk<'_> {
         }
     }
 
+    /// The names of the results that are used, by position.
+    fn used(&self, index: usize, live: &[bool]) -> Vec<Option<&'m str>> {
+        let writes = self.links.writes[index].iter();
+        writes
+            .map(|slot| {
+                slot.filter(|&slot| live[slot])
+                    .map(|slot| self.links.names[slot])
+            })
+            .collect()
+    }
+
     /// The declared results of a node whose rule needs values that are not constant.
     fn taken_as_declared(&mut self, index: usize, live: &[bool]) -> Option<Effect> {
-        let outputs = self.links.writes[index]
-            .iter()
-            .map(|slot| match slot {
-                Some(slot) if live[*slot] => self.declared(*slot),
-                Some(_) | None => Some(unused()),
-            })
-            .collect::<Option<Vec<_>>>()?;
-        let used = self.links.writes[index]
-            .iter()
-            .flatten()
-            .filter(|&&slot| live[slot]);
+        let node = &self.graph.node[index];
+        let used = self.used(index, live);
+        let outputs = self.declarations.results(node, &used).ok()?;
         self.as_declared
-            .extend(used.map(|&slot| self.links.names[slot].to_owned()));
-        let is_reshape = self.graph.node[index].op_type == "Reshape";
+            .extend(used.into_iter().flatten().map(str::to_owned));
         let mut effect = Effect::compute_all(OpClass::Other, outputs);
-        if is_reshape {
+        if node.op_type == "Reshape" {
             effect.kind = OpKind::View;
             effect.parameters_from = 1;
         }
         Some(effect)
     }
 
-    fn declared(&self, slot: Slot) -> Option<Produced> {
-        let declared = self.declared.get(self.links.names[slot])?;
-        let (dtype, shape) = symbols::declared(declared, self.bound)?;
-        Some(Produced::new(dtype, shape.0))
-    }
-
-    /// An operator that we can place but do not understand: results as declared, or as all its bodies declare them.
+    /// An operator that we can place but do not understand.
     fn opaque(&mut self, index: usize, live: &[bool]) -> Result<Effect, Vec<Problem>> {
         let node = &self.graph.node[index];
-        let mut unknown = Vec::new();
-        let mut outputs = Vec::new();
-        for (position, slot) in self.links.writes[index].iter().enumerate() {
-            let Some(slot) = slot.filter(|&slot| live[slot]) else {
-                outputs.push(unused());
-                continue;
+        let outputs = self.declarations.results(node, &self.used(index, live));
+        let outputs = outputs.map_err(|unknown| {
+            let problem = |tensor: &str| Problem::UnknownShape {
+                tensor: tensor.to_owned(),
+                at: path(index, node),
             };
-            if let Some(produced) = self
-                .declared(slot)
-                .or_else(|| self.declared_inside(node, position))
-            {
-                outputs.push(produced);
-            } else {
-                unknown.push(Problem::UnknownShape {
-                    tensor: self.links.names[slot].to_owned(),
-                    at: path(index, node),
-                });
-            }
-        }
-        if !unknown.is_empty() {
-            return Err(unknown);
-        }
+            unknown.into_iter().map(problem).collect::<Vec<_>>()
+        })?;
         *self.opaque.entry(spelled(node)).or_default() += 1;
         let mut effect = Effect::compute_all(OpClass::Opaque, outputs);
         // It may draw random numbers or keep state.
         effect.is_random = true;
         Ok(effect)
-    }
-
-    /// The result of a condition, if all its branches declare the same.
-    fn declared_inside(&self, node: &NodeProto, position: usize) -> Option<Produced> {
-        if node.op_type != "If" {
-            return None;
-        }
-        let mut branches = bodies(node).map(|branch| {
-            let output = branch.output.get(position)?;
-            symbols::declared(output, self.bound)
-        });
-        let (dtype, shape) = branches.next()??;
-        let agree = branches.all(|branch| branch.as_ref() == Some(&(dtype, shape.clone())));
-        agree.then(|| Produced::new(dtype, shape.0))
     }
 
     /// Records the results of a node, and the node itself unless it folds.
@@ -482,21 +445,7 @@ impl Walk<'_> {
             let tensors = std::mem::take(&mut self.as_declared);
             self.known.warnings.push(Warning::TakenAsDeclared(tensors));
         }
-        let mut contradictions = Vec::new();
-        let mut seen = BTreeSet::new();
-        for value in self.graph.value_info.iter().chain(&self.graph.output) {
-            let Some((dtype, shape)) = self.inferred(&value.name) else {
-                continue;
-            };
-            if symbols::contradicts(value, dtype, shape) && seen.insert(value.name.as_str()) {
-                contradictions.push(Contradiction {
-                    tensor: value.name.clone(),
-                    declared: symbols::spelled(value),
-                    inferred: format!("{dtype} {shape}"),
-                });
-            }
-        }
-        contradictions.truncate(limits::REPORTED);
+        let contradictions = self.declarations.contradictions(|name| self.inferred(name));
         if !contradictions.is_empty() {
             self.known
                 .warnings
@@ -509,10 +458,6 @@ impl Walk<'_> {
         let value = self.known.values[slot].as_ref()?;
         Some((value.dtype, &value.shape))
     }
-}
-
-fn unused() -> Produced {
-    Produced::new(DataType::Float, Vec::new())
 }
 
 /// Refuses results that no operator has or that nothing can hold.

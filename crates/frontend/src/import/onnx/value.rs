@@ -73,6 +73,18 @@ impl Data {
         }
     }
 
+    /// The elements rounded as a `float` tensor holds them.
+    #[expect(clippy::cast_possible_truncation, reason = "rounding is the purpose")]
+    pub(super) fn into_single_precision(self) -> Self {
+        match self {
+            Self::Integers(values) => Self::Integers(values),
+            Self::Reals(values) => {
+                let rounded = values.into_iter().map(|value| f64::from(value as f32));
+                Self::Reals(rounded.collect())
+            }
+        }
+    }
+
     /// The first element of an integer tensor.
     pub(super) fn integer(&self) -> Option<i64> {
         match self {

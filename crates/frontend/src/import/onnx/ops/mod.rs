@@ -1,23 +1,39 @@
 //! What each operator type means: its result's type and shape, and its work. One file a family.
 
 mod registry;
+
 mod window;
 
-mod activation;
 mod convolution;
-mod einsum;
-mod elementwise;
-mod generator;
-mod join;
-mod normalization;
+
 mod pooling;
+
 mod product;
-mod quantization;
-mod rearrange;
-mod recurrent;
+
+mod einsum;
+
+mod normalization;
+
+mod activation;
+
+mod elementwise;
+
 mod reduction;
-mod resize;
-mod select;
+
 mod shape;
+
+mod generator;
+
+mod join;
+
+mod select;
+
+mod rearrange;
+
+mod resize;
+
+mod quantization;
+
+mod recurrent;
 
 pub(super) use registry::rule;

@@ -1,0 +1,382 @@
+//! What a stage adds to each limited memory: the labels of rule M8.
+//!
+//! A stage adds its weights and workspaces, the peak of what lives and dies in it, and one copy of every buffer that crosses into, through or out of it; the sum over the stages is then bytes × copies.
+//! Two things are known only when the pipeline is complete: a weight that stages share at one location counts once for each of them here, and a tensor that was moved and is read again in a later stage at the same place counts as if it were not.
+//! The estimator judges complete pipelines exactly.
+
+use std::collections::BTreeSet;
+
+use paracompile_frontend::cost::CostTable;
+use paracompile_frontend::ir::{OpKind, TensorId, TensorRole, VerifiedGraph};
+use paracompile_frontend::soc::{LocationId, MemoryId, ProcessorSet};
+use paracompile_plan::{Bytes, Nanoseconds};
+
+use crate::mapping::StageMapping;
+use crate::mapping::decompose::{Entry, StageMapper};
+use crate::partition::{FusedGraph, FusedTensor, FusedTensorId};
+
+/// The memories of a chip that can be too small for a network.
+#[derive(Debug)]
+pub struct MemoryDemand<'a> {
+    fused: &'a FusedGraph,
+    table: &'a CostTable,
+    /// Weights of each fused operator.
+    weights: Vec<Vec<TensorId>>,
+    weight_bytes: Vec<Bytes>,
+    limited: Vec<(MemoryId, Bytes)>,
+}
+
+/// A buffer that lives from one instant of a stage to another, half-open.
+struct Life {
+    memory: MemoryId,
+    from: Nanoseconds,
+    to: Nanoseconds,
+    bytes: Bytes,
+}
+
+impl<'a> MemoryDemand<'a> {
+    /// Looks which memories can bind at all: those that could not hold everything at its worst.
+    pub fn new(graph: &VerifiedGraph, fused: &'a FusedGraph, table: &'a CostTable) -> Self {
+        let weights: Vec<Vec<TensorId>> = fused
+            .ops
+            .iter()
+            .map(|(_, op)| weights_of(graph, &op.members))
+            .collect();
+        let weight_bytes: Vec<Bytes> = graph
+            .tensors
+            .iter()
+            .map(|(_, tensor)| tensor.bytes)
+            .collect();
+        let mut demand = Self {
+            fused,
+            table,
+            weights,
+            weight_bytes,
+            limited: Vec::new(),
+        };
+        let worst = demand.worst();
+        demand.limited = table
+            .soc
+            .memories
+            .iter()
+            .filter_map(|(id, memory)| Some((id, memory.limit?)))
+            .filter(|&(_, limit)| worst > limit)
+            .collect();
+        demand
+    }
+
+    /// The sizes of the memories that can bind.
+    pub fn limits(&self) -> Vec<Bytes> {
+        self.limited.iter().map(|&(_, limit)| limit).collect()
+    }
+
+    /// More than any plan needs of any memory.
+    fn worst(&self) -> Bytes {
+        let soc = &self.table.soc;
+        let locations = soc.locations.len() as u64;
+        let copies = soc.processors.len() as u64 + 1;
+        let weights: Bytes = self
+            .weights
+            .iter()
+            .flatten()
+            .map(|weight| self.weight_bytes[weight.index()])
+            .sum();
+        let tensors: Bytes = self
+            .fused
+            .tensors
+            .iter()
+            .map(|(_, tensor)| tensor.bytes)
+            .sum();
+        let workspaces: Bytes = soc
+            .processors
+            .ids()
+            .flat_map(|processor| {
+                self.fused
+                    .ops
+                    .iter()
+                    .filter_map(move |(_, op)| self.table.group(&op.members, processor))
+            })
+            .map(|cost| cost.workspace)
+            .sum();
+        weights.times(locations) + tensors.times(locations).times(copies) + workspaces
+    }
+
+    /// What a stage adds to each memory that can bind, under the slowdown of `used`.
+    ///
+    /// `cut` and `entry` are where the stage starts.
+    pub(super) fn of_stage(
+        &self,
+        mapper: &StageMapper<'_>,
+        cut: usize,
+        entry: &Entry,
+        stage: &StageMapping,
+        used: ProcessorSet,
+    ) -> Vec<Bytes> {
+        if self.limited.is_empty() {
+            return Vec::new();
+        }
+        let mut added = vec![Bytes::ZERO; self.table.soc.memories.len()];
+        self.add_weights(stage, &mut added);
+        self.add_workspaces(stage, &mut added);
+        let mut lives = Vec::new();
+        self.add_buffers(mapper, cut, entry, stage, used, &mut added, &mut lives);
+        self.limited
+            .iter()
+            .map(|&(memory, _)| added[memory.index()] + peak(&lives, memory))
+            .collect()
+    }
+
+    fn add_weights(&self, stage: &StageMapping, added: &mut [Bytes]) {
+        let mut seen = BTreeSet::new();
+        for (offset, &processor) in stage.placement.iter().enumerate() {
+            let home = self.table.soc.processors[processor].home;
+            for &weight in &self.weights[stage.ops.start + offset] {
+                if seen.insert((home, weight)) {
+                    added[self.memory(home).index()] += self.weight_bytes[weight.index()];
+                }
+            }
+        }
+    }
+
+    fn add_workspaces(&self, stage: &StageMapping, added: &mut [Bytes]) {
+        for processor in stage.processors.iter() {
+            let largest = stage
+                .placement
+                .iter()
+                .enumerate()
+                .filter(|&(_, &other)| other == processor)
+                .filter_map(|(offset, _)| {
+                    let op = &self.fused.ops.as_slice()[stage.ops.start + offset];
+                    self.table.group(&op.members, processor)
+                })
+                .map(|cost| cost.workspace)
+                .max()
+                .unwrap_or_default();
+            added[self.table.soc.processors[processor].memory.index()] += largest;
+        }
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "a stage is where it starts and what it does"
+    )]
+    fn add_buffers(
+        &self,
+        mapper: &StageMapper<'_>,
+        cut: usize,
+        entry: &Entry,
+        stage: &StageMapping,
+        used: ProcessorSet,
+        added: &mut [Bytes],
+        lives: &mut Vec<Life>,
+    ) {
+        let soc = &self.table.soc;
+        let timings = mapper.timings(cut, entry, stage, used);
+        let is_inside = |position: usize| stage.ops.contains(&position);
+        for (id, tensor) in self.fused.tensors.iter() {
+            let producer = tensor.producer.map(|producer| producer.index());
+            let written_before = producer.is_none_or(|producer| producer < stage.ops.start);
+            let read_here = tensor
+                .readers
+                .iter()
+                .any(|reader| is_inside(reader.index()));
+            let read_later = tensor
+                .readers
+                .iter()
+                .any(|reader| reader.index() >= stage.ops.end);
+            if producer.is_some_and(|producer| producer >= stage.ops.end) {
+                continue;
+            }
+            let home = match producer {
+                Some(producer) if is_inside(producer) => {
+                    soc.processors[stage.placement[producer - stage.ops.start]].home
+                }
+                // Of what came in, the first holder is the home; what is no longer read has none.
+                _ => match entry.held(id).first() {
+                    Some(&home) => home,
+                    None if written_before && !tensor.is_output => continue,
+                    None => soc.io_location,
+                },
+            };
+            let at_io = tensor.is_output && producer.is_some();
+            let fits_io = soc.locations[home].fits(soc.locations[soc.io_location]);
+            if written_before {
+                // One more copy: at home while it is still to be read, and where it leaves the network until the last stage.
+                if read_here || read_later {
+                    added[self.memory(home).index()] += tensor.bytes;
+                }
+                let counted = fits_io && (read_here || read_later);
+                if at_io && !counted {
+                    added[soc.io.index()] += tensor.bytes;
+                }
+            } else {
+                let written = timings[producer.map_or(0, |producer| producer - stage.ops.start)];
+                if read_later || (at_io && fits_io) {
+                    added[self.memory(home).index()] += tensor.bytes;
+                } else {
+                    let read = self.last_read(tensor, home, stage, &timings);
+                    let moved = self.last_move(tensor, home, stage, written.end);
+                    lives.push(Life {
+                        memory: self.memory(home),
+                        from: written.start,
+                        to: written.end.max(read).max(moved),
+                        bytes: tensor.bytes,
+                    });
+                }
+                if at_io && !fits_io {
+                    added[soc.io.index()] += tensor.bytes;
+                }
+            }
+            if read_here {
+                let start = if written_before {
+                    Nanoseconds::ZERO
+                } else {
+                    timings[producer.map_or(0, |producer| producer - stage.ops.start)].end
+                };
+                self.add_targets(id, tensor, home, entry, stage, &timings, start, lives);
+            }
+        }
+    }
+
+    /// Buffers that this stage moves the tensor into, alive from the start of the move to the end of their last reader.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "a target is a tensor, a place and two instants"
+    )]
+    fn add_targets(
+        &self,
+        id: FusedTensorId,
+        tensor: &FusedTensor,
+        home: LocationId,
+        entry: &Entry,
+        stage: &StageMapping,
+        timings: &[crate::mapping::Timing],
+        start: Nanoseconds,
+        lives: &mut Vec<Life>,
+    ) {
+        let soc = &self.table.soc;
+        let targets: BTreeSet<LocationId> = tensor
+            .readers
+            .iter()
+            .filter(|reader| stage.ops.contains(&reader.index()))
+            .map(|reader| soc.processors[stage.placement[reader.index() - stage.ops.start]].home)
+            .filter(|&target| !soc.locations[home].fits(soc.locations[target]))
+            .filter(|target| !entry.held(id).contains(target))
+            // A network output that is moved to `io` anyway is counted there.
+            .filter(|&target| !(tensor.is_output && target == soc.io_location))
+            .collect();
+        for target in targets {
+            let to = tensor
+                .readers
+                .iter()
+                .filter(|reader| stage.ops.contains(&reader.index()))
+                .map(|reader| reader.index() - stage.ops.start)
+                .filter(|&offset| soc.processors[stage.placement[offset]].home == target)
+                .map(|offset| timings[offset].end)
+                .max()
+                .unwrap_or(start);
+            lives.push(Life {
+                memory: self.memory(target),
+                from: start,
+                to,
+                bytes: tensor.bytes,
+            });
+        }
+    }
+
+    /// When the last operator that reads the tensor at its home ends.
+    fn last_read(
+        &self,
+        tensor: &FusedTensor,
+        home: LocationId,
+        stage: &StageMapping,
+        timings: &[crate::mapping::Timing],
+    ) -> Nanoseconds {
+        let soc = &self.table.soc;
+        tensor
+            .readers
+            .iter()
+            .map(|reader| reader.index() - stage.ops.start)
+            .filter(|&offset| {
+                let reader = soc.processors[stage.placement[offset]].home;
+                soc.locations[home].fits(soc.locations[reader])
+            })
+            .map(|offset| timings[offset].end)
+            .max()
+            .unwrap_or_default()
+    }
+
+    /// When the last move of the tensor from its home ends, if it is complete at `ready`.
+    fn last_move(
+        &self,
+        tensor: &FusedTensor,
+        home: LocationId,
+        stage: &StageMapping,
+        ready: Nanoseconds,
+    ) -> Nanoseconds {
+        let soc = &self.table.soc;
+        let readers = tensor
+            .readers
+            .iter()
+            .map(|reader| soc.processors[stage.placement[reader.index() - stage.ops.start]].home);
+        readers
+            .chain(tensor.is_output.then_some(soc.io_location))
+            .filter_map(|target| self.table.transfer(tensor.bytes, home, target))
+            .map(|cost| ready + cost.time)
+            .max()
+            .unwrap_or_default()
+    }
+
+    fn memory(&self, location: LocationId) -> MemoryId {
+        self.table.soc.locations[location].memory
+    }
+}
+
+/// The most that is alive in a memory at once.
+fn peak(lives: &[Life], memory: MemoryId) -> Bytes {
+    let mut events: Vec<(Nanoseconds, bool, Bytes)> = lives
+        .iter()
+        .filter(|life| life.memory == memory && life.to > life.from)
+        .flat_map(|life| [(life.from, true, life.bytes), (life.to, false, life.bytes)])
+        .collect();
+    // At one instant, what ends makes room for what starts.
+    events.sort_unstable();
+    let mut alive = Bytes::ZERO;
+    let mut most = Bytes::ZERO;
+    for (_, starts, bytes) in events {
+        if starts {
+            alive += bytes;
+            most = most.max(alive);
+        } else {
+            alive = alive.saturating_sub(bytes);
+        }
+    }
+    most
+}
+
+/// The constants that operators read, directly or through views.
+fn weights_of(graph: &VerifiedGraph, members: &[paracompile_frontend::ir::OpId]) -> Vec<TensorId> {
+    let mut open: Vec<TensorId> = members
+        .iter()
+        .flat_map(|&member| graph.ops[member].inputs.iter().flatten().copied())
+        .collect();
+    let mut seen = BTreeSet::new();
+    let mut weights = BTreeSet::new();
+    while let Some(tensor) = open.pop() {
+        if !seen.insert(tensor) {
+            continue;
+        }
+        match graph.tensors[tensor].role {
+            TensorRole::Input => {}
+            TensorRole::Weight(_) => {
+                weights.insert(tensor);
+            }
+            TensorRole::Computed(op) => match graph.ops[op].kind {
+                OpKind::View => open.extend(graph.ops[op].inputs.first().copied().flatten()),
+                OpKind::ConcatInPlace => open.extend(graph.ops[op].inputs.iter().flatten()),
+                OpKind::Compute(_) => {}
+            },
+        }
+    }
+    weights.into_iter().collect()
+}
