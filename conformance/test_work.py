@@ -30,6 +30,9 @@ def class_of(network, index):
         group = next((a.i for a in node.attribute if a.name == "group"), 1)
         # Depthwise is one input channel a group.
         return "depthwise_conv" if group > 1 and network.shape(node.input[1])[1] == 1 else "conv"
+    if node.op_type == "MatMul" and network.constants(index):
+        # A product with a weight is a fully connected layer.
+        return "gemm"
     return PRODUCTS.get(node.op_type)
 
 
