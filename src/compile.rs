@@ -148,15 +148,16 @@ pub fn compile(
     mapper.prepare();
     (options.progress.0)("searching pipelines");
     let max_stages = options.max_stages.unwrap_or(allowed.len());
-    let demand = MemoryDemand::new(graph, &segments.graph, table);
-    let mut candidates = pipelines(
-        &mapper,
-        &demand,
-        segments.cuts.len(),
-        allowed,
-        max_stages,
-        options.budget,
-    );
+    let search = |demand: &MemoryDemand<'_>| {
+        let cuts = segments.cuts.len();
+        pipelines(&mapper, demand, cuts, allowed, max_stages, options.budget)
+    };
+    let demand = MemoryDemand::new(&segments.graph, table);
+    let mut candidates = search(&demand);
+    if candidates.is_empty() && !demand.limits().is_empty() {
+        // Nothing fits: what comes closest says how much is missing.
+        candidates = search(&MemoryDemand::unlimited(&segments.graph, table));
+    }
     let mut baselines = baselines(&mapper, table);
     // A baseline that the chip cannot hold is no plan, so nothing is compared with it.
     baselines.retain(|(_, mapping)| {

@@ -14,12 +14,11 @@ use std::collections::BTreeSet;
 use paracompile_frontend::arena::{Arena, IdMap};
 use paracompile_frontend::cost::CostTable;
 use paracompile_frontend::ir::{Op, OpId, OpKind, Tensor, TensorId, VerifiedGraph};
-use paracompile_frontend::soc::ProcessorSet;
 use paracompile_plan::OpClass;
 
 use super::order::arrange;
 use super::storage::{Storage, is_weight};
-use super::{FusedGraph, FusedOp, FusedOpId, FusedTensor, FusedTensorId};
+use super::{FusedGraph, FusedOp, FusedOpId, FusedTensor, FusedTensorId, FusedWeight};
 
 /// Whether operators are grouped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,28 +38,21 @@ pub fn fuse(graph: &VerifiedGraph) -> FusedGraph {
 /// The same for a chip that does not support everything everywhere.
 pub fn fuse_for(graph: &VerifiedGraph, table: &CostTable) -> FusedGraph {
     let storage = Storage::new(graph);
-    let supporters = IdMap::from_fn(&graph.ops, |op| {
-        let costs = &table.operators[op];
-        let supporting = table.soc.processors.ids();
-        supporting
-            .filter(|processor| costs[processor.index()].is_some())
-            .collect()
-    });
-    arrange(assemble(
-        graph,
-        &storage,
-        group(graph, &storage, &supporters),
-    ))
+    let is_nowhere_lost = |anchor: OpId, epilogue: OpId| {
+        let costs = table.operators[anchor].iter();
+        costs
+            .zip(&table.operators[epilogue])
+            .all(|(anchor, epilogue)| anchor.is_none() || epilogue.is_some())
+    };
+    let groups = group(graph, &storage, &is_nowhere_lost);
+    arrange(assemble(graph, &storage, groups))
 }
 
 /// The same, with a choice.
 pub fn fuse_by(graph: &VerifiedGraph, rule: FusionRule) -> FusedGraph {
     let storage = Storage::new(graph);
     let groups = match rule {
-        FusionRule::Fuse => {
-            let nothing_known = IdMap::filled(&graph.ops, ProcessorSet::EMPTY);
-            group(graph, &storage, &nothing_known)
-        }
+        FusionRule::Fuse => group(graph, &storage, &|_, _| true),
         FusionRule::Apart => tasks(graph).map(|(id, _)| vec![id]).collect(),
     };
     arrange(assemble(graph, &storage, groups))
@@ -119,11 +111,11 @@ fn tasks(graph: &VerifiedGraph) -> impl Iterator<Item = (OpId, OpClass)> {
         .filter_map(|(id, op)| op.class().map(|class| (id, class)))
 }
 
-/// Groups in topological order of their last members.
+/// Groups in topological order of their last members; an epilogue joins only where `may_join(anchor, epilogue)`.
 fn group(
     graph: &VerifiedGraph,
     storage: &Storage<'_>,
-    supporters: &IdMap<Op, ProcessorSet>,
+    may_join: &dyn Fn(OpId, OpId) -> bool,
 ) -> Vec<Vec<OpId>> {
     let depth = depths(graph);
     let unshared = unshared(graph, storage);
@@ -136,7 +128,7 @@ fn group(
             .and_then(|tensor| storage.writer(tensor))
             .and_then(|writer| group_of[writer])
             .filter(|&index| takes_epilogues(graph, &groups[index]))
-            .filter(|&index| supporters[groups[index][0]].is_subset(supporters[id]));
+            .filter(|&index| may_join(groups[index][0], id));
         let index = joined.unwrap_or_else(|| {
             groups.push(Vec::new());
             groups.len() - 1
@@ -235,7 +227,7 @@ fn assemble(graph: &VerifiedGraph, storage: &Storage<'_>, groups: Vec<Vec<OpId>>
     let mut producer: IdMap<Tensor, Option<FusedOpId>> = IdMap::filled(&graph.tensors, None);
     let mut readers: IdMap<Tensor, Vec<FusedOpId>> = IdMap::filled(&graph.tensors, Vec::new());
     let mut reads = Vec::with_capacity(groups.len());
-    let mut weight_bytes = Vec::with_capacity(groups.len());
+    let mut weights_of = Vec::with_capacity(groups.len());
     for (index, members) in groups.iter().enumerate() {
         let group = FusedOpId::from_index(index);
         for &output in members.iter().flat_map(|&id| &graph.ops[id].outputs) {
@@ -249,12 +241,14 @@ fn assemble(graph: &VerifiedGraph, storage: &Storage<'_>, groups: Vec<Vec<OpId>>
             .into_iter()
             .filter(|&tensor| producer[tensor] != Some(group))
             .partition(|&tensor| is_weight(graph, tensor));
-        weight_bytes.push(
-            weights
-                .iter()
-                .map(|&tensor| graph.tensors[tensor].bytes)
-                .sum(),
-        );
+        let weights: Vec<FusedWeight> = weights
+            .into_iter()
+            .map(|tensor| FusedWeight {
+                tensor,
+                bytes: graph.tensors[tensor].bytes,
+            })
+            .collect();
+        weights_of.push(weights);
         for &tensor in &activations {
             readers[tensor].push(group);
         }
@@ -282,8 +276,8 @@ fn assemble(graph: &VerifiedGraph, storage: &Storage<'_>, groups: Vec<Vec<OpId>>
     let ops = groups
         .into_iter()
         .zip(reads)
-        .zip(weight_bytes)
-        .map(|((members, reads), weight_bytes)| {
+        .zip(weights_of)
+        .map(|((members, reads), weights)| {
             let anchor = &graph.ops[members[0]];
             let ascending = |of: Vec<TensorId>| {
                 let mut ids: Vec<_> = of.into_iter().filter_map(|id| fused_id[id]).collect();
@@ -297,7 +291,7 @@ fn assemble(graph: &VerifiedGraph, storage: &Storage<'_>, groups: Vec<Vec<OpId>>
                 reads: ascending(reads),
                 writes: ascending(written.collect()),
                 members,
-                weight_bytes,
+                weights,
             }
         })
         .collect();
@@ -349,7 +343,7 @@ mod tests {
         assert_eq!(anchor.name, "conv");
         assert_eq!(anchor.class, Conv);
         // The weight counts once, though three members read it.
-        assert_eq!(anchor.weight_bytes, Bytes::new(64));
+        assert_eq!(anchor.weight_bytes(), Bytes::new(64));
         let crossing: Vec<_> = fused.tensors.iter().map(|(_, t)| t.name.as_str()).collect();
         assert_eq!(crossing, ["x", "relu", "pool", "late"]);
     }

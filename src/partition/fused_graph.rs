@@ -34,8 +34,24 @@ pub struct FusedOp {
     pub reads: Vec<FusedTensorId>,
     /// Tensors that it writes and that someone else reads or the network puts out, ascending.
     pub writes: Vec<FusedTensorId>,
-    /// Bytes of the weights of its members.
-    pub weight_bytes: Bytes,
+    /// Weights that its members read, directly or through views, each once, ascending.
+    pub weights: Vec<FusedWeight>,
+}
+
+/// A constant that a task reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FusedWeight {
+    /// The tensor in the verified graph.
+    pub tensor: TensorId,
+    /// Its size.
+    pub bytes: Bytes,
+}
+
+impl FusedOp {
+    /// Bytes of its weights.
+    pub fn weight_bytes(&self) -> Bytes {
+        self.weights.iter().map(|weight| weight.bytes).sum()
+    }
 }
 
 /// A tensor with storage of its own.

@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 
 use paracompile_frontend::cost::CostTable;
-use paracompile_frontend::ir::{OpKind, TensorId, TensorRole, VerifiedGraph};
 use paracompile_frontend::soc::{LocationId, MemoryId, ProcessorSet};
 use paracompile_plan::{Bytes, Nanoseconds};
 
@@ -20,9 +19,6 @@ use crate::partition::{FusedGraph, FusedTensor, FusedTensorId};
 pub struct MemoryDemand<'a> {
     fused: &'a FusedGraph,
     table: &'a CostTable,
-    /// Weights of each fused operator.
-    weights: Vec<Vec<TensorId>>,
-    weight_bytes: Vec<Bytes>,
     limited: Vec<(MemoryId, Bytes)>,
 }
 
@@ -36,24 +32,8 @@ struct Life {
 
 impl<'a> MemoryDemand<'a> {
     /// Looks which memories can bind at all: those that could not hold everything at its worst.
-    pub fn new(graph: &VerifiedGraph, fused: &'a FusedGraph, table: &'a CostTable) -> Self {
-        let weights: Vec<Vec<TensorId>> = fused
-            .ops
-            .iter()
-            .map(|(_, op)| weights_of(graph, &op.members))
-            .collect();
-        let weight_bytes: Vec<Bytes> = graph
-            .tensors
-            .iter()
-            .map(|(_, tensor)| tensor.bytes)
-            .collect();
-        let mut demand = Self {
-            fused,
-            table,
-            weights,
-            weight_bytes,
-            limited: Vec::new(),
-        };
+    pub fn new(fused: &'a FusedGraph, table: &'a CostTable) -> Self {
+        let mut demand = Self::unlimited(fused, table);
         let worst = demand.worst();
         demand.limited = table
             .soc
@@ -63,6 +43,15 @@ impl<'a> MemoryDemand<'a> {
             .filter(|&(_, limit)| worst > limit)
             .collect();
         demand
+    }
+
+    /// As if every memory held everything, to see what is missing where nothing fits.
+    pub const fn unlimited(fused: &'a FusedGraph, table: &'a CostTable) -> Self {
+        Self {
+            fused,
+            table,
+            limited: Vec::new(),
+        }
     }
 
     /// The sizes of the memories that can bind.
@@ -75,12 +64,8 @@ impl<'a> MemoryDemand<'a> {
         let soc = &self.table.soc;
         let locations = soc.locations.len() as u64;
         let copies = soc.processors.len() as u64 + 1;
-        let weights: Bytes = self
-            .weights
-            .iter()
-            .flatten()
-            .map(|weight| self.weight_bytes[weight.index()])
-            .sum();
+        let ops = self.fused.ops.iter();
+        let weights: Bytes = ops.map(|(_, op)| op.weight_bytes()).sum();
         let tensors: Bytes = self
             .fused
             .tensors
@@ -130,9 +115,10 @@ impl<'a> MemoryDemand<'a> {
         let mut seen = BTreeSet::new();
         for (offset, &processor) in stage.placement.iter().enumerate() {
             let home = self.table.soc.processors[processor].home;
-            for &weight in &self.weights[stage.ops.start + offset] {
-                if seen.insert((home, weight)) {
-                    added[self.memory(home).index()] += self.weight_bytes[weight.index()];
+            let op = &self.fused.ops.as_slice()[stage.ops.start + offset];
+            for weight in &op.weights {
+                if seen.insert((home, weight.tensor)) {
+                    added[self.memory(home).index()] += weight.bytes;
                 }
             }
         }
@@ -352,31 +338,4 @@ fn peak(lives: &[Life], memory: MemoryId) -> Bytes {
         }
     }
     most
-}
-
-/// The constants that operators read, directly or through views.
-fn weights_of(graph: &VerifiedGraph, members: &[paracompile_frontend::ir::OpId]) -> Vec<TensorId> {
-    let mut open: Vec<TensorId> = members
-        .iter()
-        .flat_map(|&member| graph.ops[member].inputs.iter().flatten().copied())
-        .collect();
-    let mut seen = BTreeSet::new();
-    let mut weights = BTreeSet::new();
-    while let Some(tensor) = open.pop() {
-        if !seen.insert(tensor) {
-            continue;
-        }
-        match graph.tensors[tensor].role {
-            TensorRole::Input => {}
-            TensorRole::Weight(_) => {
-                weights.insert(tensor);
-            }
-            TensorRole::Computed(op) => match graph.ops[op].kind {
-                OpKind::View => open.extend(graph.ops[op].inputs.first().copied().flatten()),
-                OpKind::ConcatInPlace => open.extend(graph.ops[op].inputs.iter().flatten()),
-                OpKind::Compute(_) => {}
-            },
-        }
-    }
-    weights.into_iter().collect()
 }

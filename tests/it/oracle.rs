@@ -12,7 +12,6 @@ use paracompile::partition::{CutRule, Segments, fuse, segment_by};
 use paracompile::pipeline::{MemoryDemand, pipelines};
 use paracompile_frontend::arena::Id;
 use paracompile_frontend::cost::CostTable;
-use paracompile_frontend::ir::VerifiedGraph;
 use paracompile_frontend::soc::ProcessorSet;
 use paracompile_plan::plan::StoppedBy;
 use paracompile_plan::{Nanoseconds, Plan, check};
@@ -124,12 +123,7 @@ fn mapping(point: &Point) -> PipelineMapping {
 }
 
 /// What the search finds: (latency, interval, active energy) of what no other candidate dominates.
-fn searched(
-    graph: &VerifiedGraph,
-    segments: &Segments,
-    table: &CostTable,
-    max_stages: usize,
-) -> Vec<[u64; 3]> {
+fn searched(segments: &Segments, table: &CostTable, max_stages: usize) -> Vec<[u64; 3]> {
     let allowed = ProcessorSet::first(table.soc.processors.len());
     let options = MapperOptions {
         granularity: Granularity::Auto,
@@ -141,7 +135,7 @@ fn searched(
     let cuts = segments.cuts.len();
     let mut values: Vec<[u64; 3]> = pipelines(
         &mapper,
-        &MemoryDemand::new(graph, &segments.graph, table),
+        &MemoryDemand::new(&segments.graph, table),
         cuts,
         allowed,
         max_stages,
@@ -230,7 +224,7 @@ proptest! {
         case.soc.contention.clear();
         let both = Both::new(&case, rule);
         let expected: Vec<_> = both.front().iter().map(Point::objectives).collect();
-        let found = searched(&both.built.graph, &both.segments, &both.built.costs, both.scope.max_stages);
+        let found = searched(&both.segments, &both.built.costs, both.scope.max_stages);
         prop_assert_eq!(found, expected, "{}", case.to_json());
     }
 
@@ -238,7 +232,7 @@ proptest! {
     fn the_least_latency_is_that_of_enumeration(case in cases(SIZES, Classes::Mixed), rule in rules()) {
         let both = Both::new(&case, rule);
         let expected = both.front().iter().map(|point| point.latency).min();
-        let found = searched(&both.built.graph, &both.segments, &both.built.costs, both.scope.max_stages);
+        let found = searched(&both.segments, &both.built.costs, both.scope.max_stages);
         let found = found.iter().map(|value| value[0]).min();
         prop_assert_eq!(found, expected, "{}", case.to_json());
     }
