@@ -14,7 +14,7 @@ use paracompile::facts::model_facts;
 use paracompile::import::{ImportOptions, import};
 use paracompile::ir::VerifiedGraph;
 use paracompile::mapping::{Budget, Effort, Granularity};
-use paracompile::partition::{fuse, segment};
+use paracompile::partition::{CutRule, fuse, segment};
 use paracompile::plan::{StoppedBy, check};
 use paracompile::simulate::{Links, SimulateOptions, simulate};
 use paracompile::soc::Soc;
@@ -45,6 +45,7 @@ fn compiled(graph: &VerifiedGraph, table: &CostTable) -> Compiled {
     let options = Options {
         goal: Goal::Balanced,
         granularity: Granularity::Auto,
+        cuts: CutRule::default(),
         max_stages: None,
         gap_millionths: 0,
         effort: Effort::Normal,
