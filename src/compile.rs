@@ -207,6 +207,7 @@ fn searched(
         StageGraph::new(segments, table, allowed),
         MapperOptions {
             granularity: options.granularity,
+            gap_millionths: options.gap_millionths,
             effort: options.effort,
             budget: options.budget,
         },

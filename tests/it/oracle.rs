@@ -127,6 +127,7 @@ fn searched(segments: &Segments, table: &CostTable, max_stages: usize) -> Vec<[u
     let allowed = ProcessorSet::first(table.soc.processors.len());
     let options = MapperOptions {
         granularity: Granularity::Auto,
+        gap_millionths: 0,
         effort: Effort::Normal,
         budget: Budget::UNLIMITED,
     };

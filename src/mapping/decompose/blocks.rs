@@ -136,6 +136,7 @@ fn solve(part: &Part, options: &MapperOptions<'_>) -> Vec<BlockExit> {
         coverage: Coverage::Every,
         branches: &part.branches,
         granularity: options.granularity,
+        gap_millionths: options.gap_millionths,
         effort: options.effort,
         budget: options.budget,
     })

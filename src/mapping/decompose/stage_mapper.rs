@@ -22,6 +22,8 @@ use crate::partition::FusedOpId;
 pub struct MapperOptions<'a> {
     /// What the unit of mapping is.
     pub granularity: Granularity,
+    /// Where no proof is reached, a mapping whose gap is at most this, in millionths, is not improved.
+    pub gap_millionths: u32,
     /// Counted work of each block.
     pub effort: Effort,
     /// When to stop.
@@ -356,6 +358,7 @@ mod tests {
 
     const OPTIONS: MapperOptions<'static> = MapperOptions {
         granularity: Granularity::Auto,
+        gap_millionths: 0,
         effort: Effort::Thorough,
         budget: Budget::UNLIMITED,
     };
