@@ -34,8 +34,9 @@ $(VENV)/installed: conformance/requirements.txt
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r conformance/requirements.txt
 	touch $@
 
-bench: setup ## import, partition and whole commands, in release
-	$(CARGO) bench
+bench: build ## steps, searches and whole compile runs, then whole commands; docs/performance.md
+	$(CARGO) bench --workspace --bench compile --bench mapping
+	scripts/measure.sh $(BINARY)
 
 deny: ## licences, sources and bans, for whoever has cargo-deny
 	$(CARGO) deny check bans licenses sources

@@ -77,8 +77,9 @@ pub struct PlanFile {
 }
 
 /// Why there is no front.
+///
+/// Exhaustive, so that whoever turns it into an exit code decides about each variant.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum CompileError {
     /// The model computes nothing: every output is an input or a constant, or a view of one.
     #[error("the model has no operator to map: its outputs are views of inputs or constants")]
@@ -125,6 +126,9 @@ pub enum CompileError {
 }
 
 /// Maps `graph` with costs `table`: the Pareto front of checked plans.
+///
+/// # Panics
+/// Never but by a fault of ours: a front is made of at least one candidate.
 pub fn compile(
     graph: &VerifiedGraph,
     table: &CostTable,
@@ -135,9 +139,72 @@ pub fn compile(
     if segments.graph.ops.is_empty() {
         return Err(CompileError::NothingToMap);
     }
+    let (candidates, baselines) = searched(graph, &segments, table, options)?;
+    let scored: Vec<emit::Candidate> = candidates
+        .iter()
+        .map(|candidate| scored(table, candidate))
+        .collect();
+    let arrangement = emit::arrange(&table.soc, &scored, EPSILON);
+    (options.progress.0)("writing plans down");
+    let stopped_by = options.budget.stopped_by().unwrap_or(StoppedBy::Complete);
+    let emit_one = |file: &str, mapping: &PipelineMapping, labels: &[Label]| {
+        emit_one(graph, &segments, table, file, mapping, labels, stopped_by)
+    };
+    let mut files: Vec<PlanFile> = arrangement
+        .entries
+        .par_iter()
+        .map(|entry| {
+            emit_one(
+                &entry.file,
+                &candidates[entry.candidate].mapping,
+                &entry.labels,
+            )
+        })
+        .collect();
+    let baseline_files: Vec<PlanFile> = baselines
+        .par_iter()
+        .map(|(name, mapping)| emit_one(&emit::baseline_file(name), mapping, &[]))
+        .collect();
+    (options.progress.0)("checking plans");
+    refuse_wrong(graph, table, files.iter().chain(&baseline_files))?;
+    let plans: Vec<Plan> = files.iter().map(|file| file.plan.clone()).collect();
+    let named: Vec<(String, Plan)> = baselines
+        .iter()
+        .zip(&baseline_files)
+        .map(|((name, _), file)| (name.clone(), file.plan.clone()))
+        .collect();
+    let front = emit::front(&FrontRequest {
+        arrangement: &arrangement,
+        plans: &plans,
+        baselines: &named,
+        effort: options.effort.name(),
+        stopped_by,
+        energy: EnergyAxis::ByProduct,
+        goal: options.goal,
+    })
+    .expect("candidates are not empty, so the front has a plan for each goal");
+    files.extend(baseline_files);
+    Ok(Compiled {
+        segments,
+        front,
+        files,
+        cloud: cloud(&candidates),
+    })
+}
+
+/// The relative width within which one plan of the front stands for others of nearly the same energy.
+const EPSILON: Epsilon = Epsilon::from_millionths(10_000);
+
+/// Candidates that the chip can hold, and the baselines among them by name.
+fn searched(
+    graph: &VerifiedGraph,
+    segments: &Segments,
+    table: &CostTable,
+    options: &Options<'_>,
+) -> Result<(Vec<Candidate>, Vec<Baseline>), CompileError> {
     let allowed = ProcessorSet::first(table.soc.processors.len());
     let mapper = StageMapper::new(
-        StageGraph::new(&segments, table, allowed),
+        StageGraph::new(segments, table, allowed),
         MapperOptions {
             granularity: options.granularity,
             gap_millionths: options.gap_millionths,
@@ -168,7 +235,7 @@ pub fn compile(
             .is_none()
     });
     (options.progress.0)("timing candidates");
-    agree(&segments, table, &candidates)?;
+    agree(segments, table, &candidates)?;
     // A list schedule of the whole can be better than blocks that were not solved to the end.
     candidates.extend(baselines.iter().map(|(_, mapping)| {
         let times = evaluate_times(&segments.graph, table, mapping);
@@ -181,85 +248,50 @@ pub fn compile(
     }));
     let candidates = fitting(
         graph,
-        &segments,
+        segments,
         table,
         candidates,
         max_stages,
         options.budget,
     )?;
-    let scored: Vec<emit::Candidate> = candidates
-        .iter()
-        .map(|candidate| scored(table, candidate))
-        .collect();
-    let arrangement = emit::arrange(&table.soc, &scored, EPSILON);
-    (options.progress.0)("writing plans down");
-    let stopped_by = options.budget.stopped_by().unwrap_or(StoppedBy::Complete);
-    let emit_one = |file: &str, mapping: &PipelineMapping, labels: &[Label]| {
-        emit_one(graph, &segments, table, file, mapping, labels, stopped_by)
-    };
-    let mut files: Vec<PlanFile> = arrangement
-        .entries
-        .par_iter()
-        .map(|entry| {
-            emit_one(
-                &entry.file,
-                &candidates[entry.candidate].mapping,
-                &entry.labels,
-            )
-        })
-        .collect();
-    let baseline_files: Vec<PlanFile> = baselines
-        .par_iter()
-        .map(|(name, mapping)| emit_one(&emit::baseline_file(name), mapping, &[]))
-        .collect();
-    (options.progress.0)("checking plans");
+    Ok((candidates, baselines))
+}
+
+/// A baseline's name and mapping.
+type Baseline = (String, PipelineMapping);
+
+/// Holds every plan against its model and chip.
+fn refuse_wrong<'a>(
+    graph: &VerifiedGraph,
+    table: &CostTable,
+    files: impl Iterator<Item = &'a PlanFile>,
+) -> Result<(), CompileError> {
     let (model, costs) = (model_facts(graph), cost_facts(graph, table));
+    let files: Vec<_> = files.collect();
     let wrong = files
-        .par_iter()
-        .chain(&baseline_files)
+        .into_par_iter()
         .map(|file| (file, check(&file.plan, &model, &costs)))
         .find_first(|(_, violations)| !violations.is_empty());
-    if let Some((file, violations)) = wrong {
-        return Err(CompileError::Wrong {
+    match wrong {
+        None => Ok(()),
+        Some((file, violations)) => Err(CompileError::Wrong {
             file: file.file.clone(),
             violations,
-        });
+        }),
     }
-    let plans: Vec<Plan> = files.iter().map(|file| file.plan.clone()).collect();
-    let named: Vec<(String, Plan)> = baselines
-        .iter()
-        .zip(&baseline_files)
-        .map(|((name, _), file)| (name.clone(), file.plan.clone()))
-        .collect();
-    let front = emit::front(&FrontRequest {
-        arrangement: &arrangement,
-        plans: &plans,
-        baselines: &named,
-        effort: options.effort.name(),
-        stopped_by,
-        energy: EnergyAxis::ByProduct,
-        goal: options.goal,
-    })
-    .expect("candidates are not empty, so the front has a plan for each goal");
-    files.extend(baseline_files);
-    let cloud = candidates
+}
+
+/// Latency and throughput of candidates that take time.
+fn cloud(candidates: &[Candidate]) -> Vec<(f64, f64)> {
+    candidates
         .iter()
         .map(|candidate| {
             let interval = candidate.cost.bottleneck.to_seconds();
             (candidate.cost.latency.to_seconds(), 1.0 / interval)
         })
         .filter(|(_, rate)| rate.is_finite())
-        .collect();
-    Ok(Compiled {
-        segments,
-        front,
-        files,
-        cloud,
-    })
+        .collect()
 }
-
-/// The relative width within which one plan of the front stands for others of nearly the same energy.
-const EPSILON: Epsilon = Epsilon::from_millionths(10_000);
 
 /// `single:*` and `heft`, with names (rule M13).
 fn baselines(mapper: &StageMapper<'_>, table: &CostTable) -> Vec<(String, PipelineMapping)> {

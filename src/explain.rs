@@ -2,6 +2,7 @@
 //!
 //! The answer to "why not there?" is another complete mapping, timed by the estimator like every plan: the same order, one operator elsewhere.
 
+use std::cmp::Reverse;
 use std::fmt::Write;
 
 use paracompile_frontend::cost::CostTable;
@@ -95,7 +96,7 @@ fn near(graph: &VerifiedGraph, query: &str) -> Vec<String> {
         .map(|name| (name.to_lowercase().contains(&query), common(name), name))
         .filter(|(contains, common, _)| *contains || *common > 2)
         .collect();
-    ranked.sort_by(|a, b| (b.0, b.1).cmp(&(a.0, a.1)));
+    ranked.sort_by_key(|&(contains, common, _)| Reverse((contains, common)));
     ranked
         .into_iter()
         .take(5)

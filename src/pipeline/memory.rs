@@ -12,7 +12,7 @@ use paracompile_plan::{Bytes, Nanoseconds};
 
 use crate::mapping::StageMapping;
 use crate::mapping::decompose::{Entry, StageMapper};
-use crate::partition::{FusedGraph, FusedTensor, FusedTensorId};
+use crate::partition::{FusedGraph, FusedOpId, FusedTensor, FusedTensorId};
 
 /// The memories of a chip that can be too small for a network.
 #[derive(Debug)]
@@ -160,7 +160,7 @@ impl<'a> MemoryDemand<'a> {
         let timings = mapper.timings(cut, entry, stage, used);
         let is_inside = |position: usize| stage.ops.contains(&position);
         for (id, tensor) in self.fused.tensors.iter() {
-            let producer = tensor.producer.map(|producer| producer.index());
+            let producer = tensor.producer.map(FusedOpId::index);
             let written_before = producer.is_none_or(|producer| producer < stage.ops.start);
             let read_here = tensor
                 .readers

@@ -136,8 +136,11 @@ fn complete(mapper: &StageMapper<'_>, entries: &Entries, found: Found) -> Candid
 
 /// Entry states by number, in the order in which the search meets them; 0 is the start.
 struct Entries {
-    known: RefCell<(Vec<Arc<Entry>>, BTreeMap<Arc<Entry>, usize>)>,
+    known: RefCell<Known>,
 }
+
+/// Entry states in order, and the number of each.
+type Known = (Vec<Arc<Entry>>, BTreeMap<Arc<Entry>, usize>);
 
 impl Entries {
     fn new(start: Entry) -> Self {

@@ -42,10 +42,6 @@ pub struct Space<'a> {
     /// Size of each limited memory that can bind.
     pub memory_limits: Vec<Bytes>,
     /// Stages that start at a cut point with an entry state on a processor set.
-    #[expect(
-        clippy::type_complexity,
-        reason = "a function of three arguments is what it is"
-    )]
     pub offers: &'a dyn Fn(usize, usize, ProcessorSet) -> Arc<Vec<Offer>>,
 }
 
@@ -195,16 +191,16 @@ fn complete(states: &BTreeMap<State, LabelSet<Option<usize>>>, steps: &[Step]) -
     front
         .iter()
         .map(|label| {
-            let mut stages = Vec::new();
+            let mut chosen = Vec::new();
             let mut at = label.origin;
             while let Some(step) = at {
-                stages.push(steps[step].chosen);
+                chosen.push(steps[step].chosen);
                 at = steps[step].previous;
             }
-            stages.reverse();
+            chosen.reverse();
             Found {
                 cost: label.cost.clone(),
-                stages,
+                stages: chosen,
             }
         })
         .filter(|found| !found.stages.is_empty())

@@ -189,6 +189,10 @@ pub(crate) struct CostsArgs {
 
 /// `paracompile simulate`.
 #[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "one field a flag of the command line, each independent of the others"
+)]
 pub(crate) struct SimulateArgs {
     /// The plan file
     pub(crate) plan: PathBuf,

@@ -27,13 +27,13 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            let code = match error.kind() {
-                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => 0,
-                _ => 2,
-            };
+            let asked_for = matches!(
+                error.kind(),
+                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+            );
             // A reader that went away is no reason to fail.
             let _ = error.print();
-            return ExitCode::from(code);
+            return ExitCode::from(if asked_for { 0 } else { 2 });
         }
     };
     match run(cli) {

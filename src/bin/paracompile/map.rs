@@ -179,7 +179,6 @@ fn failed(error: &CompileError) -> Failure {
             Failure::from_error(Kind::Bug, error).with_details(violations.iter().skip(1).take(20))
         }
         CompileError::Disagreement { .. } => Failure::from_error(Kind::Bug, error),
-        _ => Failure::from_error(Kind::Bug, error),
     }
 }
 

@@ -8,6 +8,9 @@ use super::stage_mapper::StageMapper;
 
 impl StageMapper<'_> {
     /// Start and end of each operator of `stage`, which starts at `cut` with tensors held as `entry` says, under the slowdown of `used`.
+    ///
+    /// # Panics
+    /// If the stage places an operator on a processor that is not its own: the mapper builds them so.
     pub fn timings(
         &self,
         cut: usize,
