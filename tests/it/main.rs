@@ -2,5 +2,6 @@
 
 mod architecture;
 mod documents;
+mod optimality;
 mod oracle;
 mod source;
