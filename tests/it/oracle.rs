@@ -11,7 +11,6 @@ use paracompile::mapping::{
 use paracompile::partition::{CutRule, Segments, fuse, segment_by};
 use paracompile::pipeline::{MemoryDemand, pipelines};
 use paracompile_frontend::arena::Id;
-use paracompile_frontend::cost::CostTable;
 use paracompile_frontend::soc::ProcessorSet;
 use paracompile_plan::plan::StoppedBy;
 use paracompile_plan::{Nanoseconds, Plan, check};
@@ -123,7 +122,8 @@ fn mapping(point: &Point) -> PipelineMapping {
 }
 
 /// What the search finds: (latency, interval, active energy) of what no other candidate dominates.
-fn searched(segments: &Segments, table: &CostTable, max_stages: usize) -> Vec<[u64; 3]> {
+fn searched(both: &Both) -> Vec<[u64; 3]> {
+    let (segments, table) = (&both.segments, &both.built.costs);
     let allowed = ProcessorSet::first(table.soc.processors.len());
     let options = MapperOptions {
         granularity: Granularity::Auto,
@@ -139,10 +139,14 @@ fn searched(segments: &Segments, table: &CostTable, max_stages: usize) -> Vec<[u
         &MemoryDemand::new(&segments.graph, table),
         cuts,
         allowed,
-        max_stages,
+        both.scope.max_stages,
         options.budget,
     )
     .iter()
+    .filter(|candidate| {
+        let estimate = both.estimate(&candidate.mapping);
+        estimate.exceeded(&table.soc).next().is_none()
+    })
     .map(|candidate| {
         let cost = &candidate.cost;
         let power = candidate
@@ -180,7 +184,7 @@ fn rules() -> impl Strategy<Value = CutRule> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
     fn estimates_and_plans_say_what_enumeration_says(case in cases(SIZES, Classes::Mixed), rule in rules()) {
@@ -225,15 +229,39 @@ proptest! {
         case.soc.contention.clear();
         let both = Both::new(&case, rule);
         let expected: Vec<_> = both.front().iter().map(Point::objectives).collect();
-        let found = searched(&both.segments, &both.built.costs, both.scope.max_stages);
+        let found = searched(&both);
         prop_assert_eq!(found, expected, "{}", case.to_json());
+    }
+
+    /// Every processor has a memory of its own, so that no two stages share a place (see `pipeline::memory`).
+    #[test]
+    fn the_search_finds_the_enumerated_front_within_the_memories(
+        case in cases(SIZES, Classes::Mixed),
+        rule in rules(),
+        room in 1u64..100,
+    ) {
+        let mut case = case;
+        case.soc.contention.clear();
+        let names: Vec<String> = case.soc.memories.iter().map(|memory| memory.name.clone()).collect();
+        for (processor, name) in case.soc.processors.iter_mut().zip(&names) {
+            processor.memory.clone_from(name);
+        }
+        let unlimited = Both::new(&case, rule).front();
+        // Between nothing and what the hungriest plan of the front needs.
+        for (index, memory) in case.soc.memories.iter_mut().enumerate() {
+            let most = unlimited.iter().map(|point| point.peaks[index]).max().unwrap_or(0);
+            memory.bytes = (most > 1).then(|| 1 + (most - 1) * room / 100);
+        }
+        let both = Both::new(&case, rule);
+        let expected: Vec<_> = both.front().iter().map(Point::objectives).collect();
+        prop_assert_eq!(searched(&both), expected, "{}", case.to_json());
     }
 
     #[test]
     fn the_least_latency_is_that_of_enumeration(case in cases(SIZES, Classes::Mixed), rule in rules()) {
         let both = Both::new(&case, rule);
         let expected = both.front().iter().map(|point| point.latency).min();
-        let found = searched(&both.segments, &both.built.costs, both.scope.max_stages);
+        let found = searched(&both);
         let found = found.iter().map(|value| value[0]).min();
         prop_assert_eq!(found, expected, "{}", case.to_json());
     }
