@@ -14,9 +14,12 @@ use paracompile_plan::Nanoseconds;
 
 fn check(model: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("models/{model}.onnx"));
-    let graph = import(&path, &ImportOptions::default()).unwrap().graph;
-    let soc = Soc::builtin("vim3").unwrap();
-    let table = CostTable::new(&graph, &soc, &CostOverrides::default(), None).unwrap();
+    let graph = import(&path, &ImportOptions::default())
+        .expect("models of the repository import")
+        .graph;
+    let soc = Soc::builtin("vim3").expect("vim3 is built in");
+    let table = CostTable::new(&graph, &soc, &CostOverrides::default(), None)
+        .expect("vim3 has costs for them");
     let segments = segment_by(fuse_for(&graph, &table), CutRule::default());
     let allowed = ProcessorSet::first(soc.processors.len());
     let mapper = StageMapper::new(
