@@ -6,6 +6,7 @@ use paracompile::emit::Goal;
 use paracompile::front::Figures;
 use paracompile::import::{ImportOptions, import};
 use paracompile::mapping::{Budget, Effort, Granularity};
+use paracompile::partition::CutRule;
 use paracompile::simulate::{SimulateOptions, simulate};
 use paracompile::soc::Soc;
 
@@ -19,6 +20,7 @@ fn compiled(name: &str, granularity: Granularity, max_stages: Option<usize>) -> 
     let options = Options {
         goal: Goal::Balanced,
         granularity,
+        cuts: CutRule::default(),
         max_stages,
         gap_millionths: 0,
         effort: Effort::Normal,

@@ -23,6 +23,7 @@ fn check(model: &str) {
         StageGraph::new(&segments, &table, allowed),
         MapperOptions {
             granularity: Granularity::Auto,
+            gap_millionths: 0,
             effort: Effort::Normal,
             budget: Budget::UNLIMITED,
         },
