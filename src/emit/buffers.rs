@@ -8,7 +8,7 @@ use paracompile_plan::Bytes;
 use paracompile_plan::plan::{Buffer, BufferKind, Layout, Task};
 
 use super::plan::{Context, id};
-use crate::estimate::{StorageIndex, Writer, weights_read_by, workspace};
+use crate::estimate::{StorageIndex, Writer, workspace};
 use crate::partition::FusedOpId;
 
 /// The plan's buffers and what they stand for.
@@ -18,7 +18,7 @@ pub(super) struct Buffers {
     of_weight: BTreeMap<(TensorId, LocationId), u32>,
     of_workspace: BTreeMap<ProcessorId, u32>,
     /// Weights that each fused operator reads.
-    weights: Vec<BTreeSet<TensorId>>,
+    weights: Vec<Vec<TensorId>>,
     /// Scratch space that each fused operator needs.
     workspaces: Vec<Bytes>,
     /// The first processor that reads each weight buffer, by buffer.
@@ -48,11 +48,11 @@ enum Origin {
 impl Buffers {
     pub(super) fn new(context: &Context<'_>) -> Self {
         let emission = context.emission;
-        let weights: Vec<BTreeSet<TensorId>> = emission
+        let weights = emission
             .fused
             .ops
             .iter()
-            .map(|(_, op)| weights_read_by(emission.graph, &op.members))
+            .map(|(_, op)| op.weights.iter().map(|weight| weight.tensor).collect())
             .collect();
         let workspaces = emission
             .fused

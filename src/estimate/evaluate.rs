@@ -44,7 +44,7 @@ pub fn evaluate(
         energy_dynamic: dynamic,
         energy_active: active,
         energy_board: board,
-        memory: memory::figures(fused, graph, table, &placement, &timed.tasks),
+        memory: memory::figures(fused, table, &placement, &timed.tasks),
         provenance: provenance(fused, graph, table, &stages),
         stages,
     }

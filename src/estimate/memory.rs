@@ -3,14 +3,13 @@
 use std::collections::BTreeSet;
 
 use paracompile_frontend::cost::CostTable;
-use paracompile_frontend::ir::{OpId, VerifiedGraph};
+use paracompile_frontend::ir::OpId;
 use paracompile_frontend::soc::ProcessorId;
 use paracompile_plan::{Bytes, Nanoseconds};
 
 use super::figures::MemoryFigures;
 use super::latency::TaskTimes;
 use super::placement::{Placement, Storage, Writer};
-use super::weights;
 use crate::partition::FusedGraph;
 
 /// When a local buffer is alive, half-open, and how large it is.
@@ -23,14 +22,13 @@ struct Life {
 /// Figures of every memory that holds something, in profile order, from times under the plan's set.
 pub(crate) fn figures(
     fused: &FusedGraph,
-    graph: &VerifiedGraph,
     table: &CostTable,
     placement: &Placement,
     times: &TaskTimes,
 ) -> Vec<MemoryFigures> {
     let soc = &table.soc;
     let mut holds = vec![false; soc.memories.len()];
-    let mut weights = weight_bytes(fused, graph, table, placement, &mut holds);
+    let mut weights = weight_bytes(fused, table, placement, &mut holds);
     let mut peaks = weights.clone();
     let workspaces = largest_workspaces(fused, table, placement);
     for (id, processor) in soc.processors.iter() {
@@ -93,7 +91,6 @@ fn largest_workspaces(fused: &FusedGraph, table: &CostTable, placement: &Placeme
 /// Bytes of weights in each memory: each weight once for each location of a processor that reads it.
 fn weight_bytes(
     fused: &FusedGraph,
-    graph: &VerifiedGraph,
     table: &CostTable,
     placement: &Placement,
     holds: &mut [bool],
@@ -103,10 +100,10 @@ fn weight_bytes(
     for (id, op) in fused.ops.iter() {
         let home = table.soc.processors[placement.processor_of[id.index()]].home;
         let memory = table.soc.locations[home].memory.index();
-        for weight in weights::read_by(graph, &op.members) {
-            if seen.insert((home, weight)) {
+        for weight in &op.weights {
+            if seen.insert((home, weight.tensor)) {
                 holds[memory] = true;
-                total[memory] += graph.tensors[weight].bytes;
+                total[memory] += weight.bytes;
             }
         }
     }

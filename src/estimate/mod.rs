@@ -7,10 +7,8 @@ mod latency;
 mod memory;
 mod placement;
 mod throughput;
-mod weights;
 
 pub use evaluate::{evaluate, evaluate_times};
 pub use figures::{Estimate, MemoryFigures, MoveTiming, StageTiming, TaskTiming, Times};
 pub(crate) use memory::workspace;
 pub(crate) use placement::{MoveIndex, Placement, StorageIndex, Writer};
-pub(crate) use weights::read_by as weights_read_by;

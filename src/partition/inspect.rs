@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use paracompile_frontend::ir::antichain::Width;
 use paracompile_frontend::ir::{OpId, TensorId, VerifiedGraph};
 use paracompile_plan::plan::ModelKind;
 use paracompile_plan::{Bytes, OpClass};
@@ -12,7 +13,7 @@ use serde::Serialize;
 
 use super::blocks::gates;
 use super::width::width;
-use super::{Branch, Cut, Segment, SegmentKind, Segments, Width};
+use super::{Branch, Cut, Segment, SegmentKind, Segments};
 
 /// A summary of a network and of how it is cut.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -40,6 +41,7 @@ pub struct Inspection {
     /// Operators that are not free, by class; most arithmetic first, then by name.
     pub classes: Vec<ClassSummary>,
     /// How many tasks can run at once.
+    #[serde(serialize_with = "WidthDocument::serialize")]
     pub width: Width,
     /// Tasks that are gates.
     pub gates: usize,
@@ -49,6 +51,14 @@ pub struct Inspection {
     pub segments: Vec<SegmentSummary>,
     /// Cut points in order.
     pub cuts: Vec<CutSummary>,
+}
+
+/// How [`Width`] is written: the operator graph knows no file format.
+#[derive(Serialize)]
+#[serde(remote = "Width", rename_all = "kebab-case")]
+enum WidthDocument {
+    Exactly(usize),
+    AtLeast(usize),
 }
 
 /// A network input or output.
@@ -239,15 +249,6 @@ fn cut_summary(segments: &Segments, cut: &Cut) -> CutSummary {
     }
 }
 
-impl fmt::Display for Width {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Exactly(width) => write!(f, "{width}"),
-            Self::AtLeast(width) => write!(f, "at least {width}"),
-        }
-    }
-}
-
 impl fmt::Display for Inspection {
     /// A table for people; segments of one task in a row are one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -274,11 +275,12 @@ impl fmt::Display for Inspection {
         )?;
         writeln!(
             f,
-            "  structure   width {}, {} gates, {inner} inner cuts, {} segments, largest block {}",
+            "  structure   width {}, {}, {}, {}, largest block {}",
             self.width,
-            self.gates,
-            self.segments.len(),
-            self.largest_block
+            counted(self.gates, "gate"),
+            counted(inner, "inner cut"),
+            counted(self.segments.len(), "segment"),
+            counted(self.largest_block, "task"),
         )?;
         writeln!(
             f,
@@ -309,6 +311,11 @@ impl fmt::Display for Inspection {
         }
         Ok(())
     }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
 }
 
 fn write_segments(

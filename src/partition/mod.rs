@@ -23,4 +23,4 @@ pub use fuse::{FusionRule, fuse, fuse_by, fuse_for};
 pub use fused_graph::{FusedGraph, FusedOp, FusedOpId, FusedTensor, FusedTensorId, FusedWeight};
 pub use inspect::{ClassSummary, CutSummary, Inspection, Port, SegmentSummary, inspect};
 pub use segment::{Segment, SegmentKind, Segments, segment, segment_by};
-pub use width::{Width, width};
+pub use width::width;

@@ -1,44 +1,21 @@
 //! The width of a graph: how many operators can run at once.
 //!
 //! That is the largest set of operators of which none depends on another.
-//! Operators of such a set lie between the same two gates, so it is sought there; by Dilworth's theorem it is the number of operators less a maximum matching in the bipartite graph of the transitive closure.
+//! Operators of such a set lie between the same two gates, so it is sought there.
 
-use serde::Serialize;
+use paracompile_frontend::ir::antichain::Width;
 
 use super::blocks::{gates, runs};
 use super::{FusedGraph, FusedOpId};
 
-/// Blocks with more operators are measured by levels alone: the closure takes the square of this in bits, the matching its cube in machine words over 64.
-const LARGEST_EXACT: usize = 2048;
-
-/// The largest number of operators that are independent of each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Width {
-    /// So many.
-    Exactly(usize),
-    /// At least so many, because a block was too large for the exact search.
-    AtLeast(usize),
-}
-
-/// The width of `graph`.
+/// The width of `graph`; exact unless a block is too large.
 pub fn width(graph: &FusedGraph) -> Width {
     let all: Vec<_> = graph.ops.ids().collect();
-    let mut widest = usize::from(!all.is_empty());
-    let mut exact = true;
-    for run in runs(&all, &gates(graph)) {
-        if run.between.len() <= LARGEST_EXACT {
-            widest = widest.max(largest_antichain(graph, run.between));
-        } else {
-            exact = false;
-            widest = widest.max(largest_level(graph, run.between));
-        }
-    }
-    if exact {
-        Width::Exactly(widest)
-    } else {
-        Width::AtLeast(widest)
-    }
+    let alone = Width::Exactly(usize::from(!all.is_empty()));
+    runs(&all, &gates(graph))
+        .iter()
+        .map(|run| Width::of(&direct_dependencies(graph, run.between)))
+        .fold(alone, Width::max)
 }
 
 /// Positions in `ops` (ascending) that each of them depends on directly.
@@ -49,73 +26,9 @@ fn direct_dependencies(graph: &FusedGraph, ops: &[FusedOpId]) -> Vec<Vec<usize>>
         .collect()
 }
 
-/// The most operators with the same longest path behind them; they are independent.
-fn largest_level(graph: &FusedGraph, ops: &[FusedOpId]) -> usize {
-    let mut level = vec![0; ops.len()];
-    let mut count = vec![0; ops.len()];
-    for (at, dependencies) in direct_dependencies(graph, ops).iter().enumerate() {
-        let before = dependencies.iter().map(|&other| level[other] + 1);
-        level[at] = before.max().unwrap_or(0);
-        count[level[at]] += 1;
-    }
-    count.into_iter().max().unwrap_or(0)
-}
-
-fn largest_antichain(graph: &FusedGraph, ops: &[FusedOpId]) -> usize {
-    let words = ops.len().div_ceil(64);
-    let mut depends: Vec<Vec<u64>> = Vec::with_capacity(ops.len());
-    for dependencies in direct_dependencies(graph, ops) {
-        let mut row = vec![0; words];
-        for other in dependencies {
-            row[other / 64] |= 1 << (other % 64);
-            for (word, more) in row.iter_mut().zip(&depends[other]) {
-                *word |= more;
-            }
-        }
-        depends.push(row);
-    }
-    ops.len() - maximum_matching(&depends)
-}
-
-/// Size of a maximum matching, where row `i` holds the columns that `i` may be matched to; augmenting paths by breadth-first search.
-fn maximum_matching(rows: &[Vec<u64>]) -> usize {
-    let mut row_of: Vec<Option<usize>> = vec![None; rows.len()];
-    let mut column_of: Vec<Option<usize>> = vec![None; rows.len()];
-    let mut size = 0;
-    for start in 0..rows.len() {
-        let mut unseen = vec![u64::MAX; rows.first().map_or(0, Vec::len)];
-        let mut reached_from = vec![start; rows.len()];
-        let mut open = vec![start];
-        let mut next = 0;
-        let mut free = None;
-        while let (Some(&row), None) = (open.get(next), free) {
-            next += 1;
-            for (word, (columns, unseen)) in rows[row].iter().zip(&mut unseen).enumerate() {
-                let mut fresh = columns & *unseen;
-                *unseen &= !fresh;
-                while fresh != 0 {
-                    let column = word * 64 + fresh.trailing_zeros() as usize;
-                    fresh &= fresh - 1;
-                    reached_from[column] = row;
-                    match row_of[column] {
-                        Some(matched) => open.push(matched),
-                        None => free = free.or(Some(column)),
-                    }
-                }
-            }
-        }
-        size += usize::from(free.is_some());
-        while let Some(column) = free {
-            let row = reached_from[column];
-            row_of[column] = Some(row);
-            free = column_of[row].replace(column);
-        }
-    }
-    size
-}
-
 #[cfg(test)]
 mod tests {
+    use paracompile_frontend::ir::antichain::LARGEST_EXACT;
     use paracompile_plan::OpClass::{Concat, MaxPool};
 
     use super::*;

@@ -120,7 +120,7 @@ const KNOWN_FAULTS: &[(&str, &str)] = &[];
 
 /// Packages and names of the standard library that only some places may use.
 const OWNED: &[(&str, &[&str])] = &[
-    ("petgraph", &["crates/frontend/src/ir/topo.rs"]),
+    ("petgraph", &["crates/frontend/src/ir/antichain.rs"]),
     (
         "prost",
         &[

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use paracompile_frontend::facts::model_facts;
 use paracompile_frontend::import::onnx::{ImportOptions, Imported, import};
-use paracompile_frontend::ir::topo::Width;
+use paracompile_frontend::ir::antichain::Width;
 use paracompile_frontend::ir::{OpKind, Summary, TensorRole};
 
 fn folder() -> PathBuf {
@@ -72,7 +72,7 @@ fn structure_and_work_are_those_of_the_table() {
         assert_eq!(imported.warnings, [], "{}", row.model);
         assert_eq!(summary.operators, row.nodes, "{}", row.model);
         assert_eq!(summary.depth, row.depth, "{}", row.model);
-        assert_eq!(summary.width, Width::Exact(row.width), "{}", row.model);
+        assert_eq!(summary.width, Width::Exactly(row.width), "{}", row.model);
         assert_eq!(summary.level_width, row.level, "{}", row.model);
         assert_eq!(summary.fan_out, row.fan_out, "{}", row.model);
         assert_eq!(summary.fan_in, row.fan_in, "{}", row.model);

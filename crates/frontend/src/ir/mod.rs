@@ -7,6 +7,7 @@ mod tensor;
 mod verify;
 mod work;
 
+pub mod antichain;
 pub mod topo;
 
 mod summary;

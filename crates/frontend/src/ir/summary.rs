@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use paracompile_plan::{Bytes, OpClass};
 
-use super::topo::{Topology, Width};
+use super::antichain::Width;
+use super::topo::Topology;
 use super::{Graph, TensorRole};
 
 /// Totals of a graph.
@@ -55,7 +56,7 @@ impl Summary {
     /// The totals of `graph`.
     pub fn of(graph: &Graph) -> Self {
         let topology = Topology::of(graph);
-        let levels = topology.level_sizes(graph);
+        let levels = topology.level_sizes();
         let ops = graph.ops.as_slice();
         let count_many =
             |neighbours: &[usize]| neighbours.iter().filter(|&&count| count > 1).count();
@@ -96,7 +97,7 @@ impl Summary {
                 .map(|&output| graph.tensors[output].bytes)
                 .sum(),
             depth: levels.len(),
-            width: topology.width(graph),
+            width: topology.width(),
             level_width: levels.into_iter().max().unwrap_or(0),
             fan_out: count_many(&successors),
             fan_in: count_many(&predecessors),
