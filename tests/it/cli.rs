@@ -171,10 +171,11 @@ fn bad_usage_is_refused() {
         &["simulate", GOOGLENET],
     ] {
         let picture = desk.run(arguments).refused(2);
-        pictures.push_str(&format!(
-            "$ paracompile {}\n{picture}\n",
-            arguments.join(" ")
-        ));
+        pictures.push_str("$ paracompile ");
+        pictures.push_str(&arguments.join(" "));
+        pictures.push('\n');
+        pictures.push_str(&picture);
+        pictures.push('\n');
     }
     assert_snapshot!(pictures);
     assert_eq!(desk.names(), ["a-file", GOOGLENET]);

@@ -79,6 +79,10 @@ pub(crate) fn soc(name_or_path: &str, processors: &[String], quiet: bool) -> Res
         SocError::UnknownProcessors { .. } | SocError::NoProcessorChosen { .. } => {
             Failure::new(Kind::Usage, format!("--processors: {error}"))
         }
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "all that is wrong inside a profile reads the same, and variants may be added"
+        )]
         _ => Failure::from_error(Kind::Profile, &error),
     };
     let whole = Soc::find(name_or_path).map_err(failed)?;

@@ -85,7 +85,7 @@ fn describe(soc: &Soc) -> String {
             text,
             "  {:<width$}  {:<4} {}",
             processor.name,
-            processor.kind.to_string(),
+            processor.kind,
             points.join(", ")
         );
     }
