@@ -59,6 +59,10 @@ pub(crate) struct Chip {
 }
 
 /// Finds a profile, cut down to `processors` unless that is empty.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "all that is wrong inside a profile reads the same, and variants may be added"
+)]
 pub(crate) fn soc(name_or_path: &str, processors: &[String], quiet: bool) -> Result<Chip, Failure> {
     let failed = |error: SocError| match &error {
         SocError::UnknownProfile { name, near, known } => {
@@ -79,10 +83,6 @@ pub(crate) fn soc(name_or_path: &str, processors: &[String], quiet: bool) -> Res
         SocError::UnknownProcessors { .. } | SocError::NoProcessorChosen { .. } => {
             Failure::new(Kind::Usage, format!("--processors: {error}"))
         }
-        #[expect(
-            clippy::wildcard_enum_match_arm,
-            reason = "all that is wrong inside a profile reads the same, and variants may be added"
-        )]
         _ => Failure::from_error(Kind::Profile, &error),
     };
     let whole = Soc::find(name_or_path).map_err(failed)?;
