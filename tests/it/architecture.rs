@@ -82,7 +82,7 @@ const MAY_IMPORT: &[(&str, &str, &[&str])] = &[
     ),
     (
         "compile",
-        "src/compile.rs",
+        "src/compile",
         &[
             "arena",
             "ir",
@@ -152,7 +152,7 @@ const OWNED: &[(&str, &[&str])] = &[
             "crates/testkit/src/instances.rs",
         ],
     ),
-    ("Instant", &["src/bin/", "src/compile.rs"]),
+    ("Instant", &["src/bin/", "src/compile/"]),
     ("SystemTime", &[]),
     ("println", &["src/bin/"]),
     ("eprintln", &["src/bin/"]),

@@ -1,6 +1,6 @@
 //! What the checker knows about a model and a chip, independent of every plan.
 //!
-//! The compiler and the runtime derive these from the same files that a plan names; the checker takes nothing from the plan on trust.
+//! Whoever makes or executes a plan derives these from the same files that the plan names; the checker takes nothing from the plan on trust.
 
 use std::collections::BTreeMap;
 

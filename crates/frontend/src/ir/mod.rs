@@ -5,6 +5,7 @@ mod op;
 mod shape;
 mod tensor;
 mod verify;
+mod verify_error;
 mod work;
 
 pub mod antichain;
@@ -20,5 +21,6 @@ pub use op::{Op, OpId, OpKind};
 pub use shape::{DataType, Shape};
 pub use summary::{ClassTotals, Summary};
 pub use tensor::{Tensor, TensorId, TensorRole, WeightRef};
-pub use verify::{VerifiedGraph, VerifyError, verify};
+pub use verify::{VerifiedGraph, verify};
+pub use verify_error::VerifyError;
 pub use work::Work;

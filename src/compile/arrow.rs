@@ -1,0 +1,205 @@
+//! The arrow of `ARCHITECTURE.md` as a function: one line a step, each of which takes what the one before has checked.
+
+use paracompile_frontend::cost::CostTable;
+use paracompile_frontend::ir::VerifiedGraph;
+use paracompile_frontend::soc::ProcessorSet;
+use paracompile_plan::front::EnergyAxis;
+use paracompile_plan::plan::StoppedBy;
+use paracompile_plan::{Milliwatts, Plan};
+use rayon::prelude::*;
+
+use super::agreement::agree;
+use super::baselines::{Baseline, baselines};
+use super::memories::fitting;
+use super::plan_files::{check_all, plan_file};
+use super::{CompileError, Compiled, Options, PlanFile};
+use crate::emit::{self, FrontRequest};
+use crate::mapping::decompose::{MapperOptions, StageGraph, StageMapper};
+use crate::pareto::{Epsilon, Score};
+use crate::partition::{Segments, fuse_for, segment_by};
+use crate::pipeline::{Candidate, MemoryDemand, pipelines};
+
+/// The relative width within which one plan of the front stands for others of nearly the same energy.
+const EPSILON: Epsilon = Epsilon::from_millionths(10_000);
+
+/// What is mapped, and what it costs.
+pub(super) struct Inputs<'a> {
+    /// The network.
+    pub(super) graph: &'a VerifiedGraph,
+    /// The same, fused and cut.
+    pub(super) segments: &'a Segments,
+    /// Its costs on the chip.
+    pub(super) table: &'a CostTable,
+}
+
+/// Maps `graph` with costs `table`: the Pareto front of checked plans.
+///
+/// # Panics
+/// Never but by a fault of ours: a front is made of at least one candidate.
+pub fn compile(
+    graph: &VerifiedGraph,
+    table: &CostTable,
+    options: &Options<'_>,
+) -> Result<Compiled, CompileError> {
+    let step = options.progress.0;
+    step("cutting the network");
+    let segments = segment_by(fuse_for(graph, table), options.cuts);
+    if segments.graph.ops.is_empty() {
+        return Err(CompileError::NothingToMap);
+    }
+    let inputs = Inputs {
+        graph,
+        segments: &segments,
+        table,
+    };
+    let mapper = mapper(&inputs, options);
+    step("mapping blocks");
+    mapper.prepare();
+    step("searching pipelines");
+    let searched = search(&inputs, &mapper, options);
+    let baselines = baselines(&inputs, &mapper);
+    step("timing candidates");
+    agree(&inputs, &searched)?;
+    let candidates = rivals(&inputs, searched, &baselines, options)?;
+    let scored: Vec<emit::Candidate> = candidates
+        .iter()
+        .map(|candidate| scored(table, candidate))
+        .collect();
+    let arrangement = emit::arrange(&table.soc, &scored, EPSILON);
+    step("writing plans down");
+    let stopped_by = options.budget.stopped_by().unwrap_or(StoppedBy::Complete);
+    let entries = arrangement.entries.par_iter().map(|entry| {
+        let mapping = &candidates[entry.candidate].mapping;
+        plan_file(
+            &inputs,
+            entry.file.clone(),
+            mapping,
+            &entry.labels,
+            stopped_by,
+        )
+    });
+    let others = baselines.par_iter().map(|baseline| {
+        let file = emit::baseline_file(&baseline.name);
+        plan_file(&inputs, file, &baseline.mapping, &[], stopped_by)
+    });
+    let files: Vec<PlanFile> = entries.chain(others).collect();
+    step("checking plans");
+    check_all(&inputs, &files)?;
+    let mut plans: Vec<Plan> = files.iter().map(|file| file.plan.clone()).collect();
+    let baseline_plans = plans.split_off(arrangement.entries.len());
+    let names = baselines.into_iter().map(|baseline| baseline.name);
+    let front = emit::front(&FrontRequest {
+        arrangement: &arrangement,
+        plans: &plans,
+        baselines: &names.zip(baseline_plans).collect::<Vec<_>>(),
+        effort: options.effort.name(),
+        stopped_by,
+        energy: EnergyAxis::ByProduct,
+        goal: options.goal,
+    })
+    .expect("candidates are not empty, so the front has a plan for each goal");
+    Ok(Compiled {
+        front,
+        files,
+        cloud: cloud(&candidates),
+        segments,
+    })
+}
+
+fn mapper<'a>(inputs: &Inputs<'a>, options: &Options<'a>) -> StageMapper<'a> {
+    StageMapper::new(
+        StageGraph::new(inputs.segments, inputs.table, allowed(inputs)),
+        MapperOptions {
+            granularity: options.granularity,
+            gap_millionths: options.gap_millionths,
+            effort: options.effort,
+            budget: options.budget,
+        },
+    )
+}
+
+fn allowed(inputs: &Inputs<'_>) -> ProcessorSet {
+    ProcessorSet::first(inputs.table.soc.processors.len())
+}
+
+fn max_stages(inputs: &Inputs<'_>, options: &Options<'_>) -> usize {
+    options.max_stages.unwrap_or(allowed(inputs).len())
+}
+
+/// The pipelines that no other covers; where the memories hold none, those of a chip with room for all, which say how much is missing.
+fn search(inputs: &Inputs<'_>, mapper: &StageMapper<'_>, options: &Options<'_>) -> Vec<Candidate> {
+    let within = |demand: &MemoryDemand<'_>| {
+        let cuts = inputs.segments.cuts.len();
+        let max_stages = max_stages(inputs, options);
+        pipelines(
+            mapper,
+            demand,
+            cuts,
+            allowed(inputs),
+            max_stages,
+            options.budget,
+        )
+    };
+    let fused = &inputs.segments.graph;
+    let demand = MemoryDemand::new(fused, inputs.table);
+    let found = within(&demand);
+    if found.is_empty() && !demand.limits().is_empty() {
+        return within(&MemoryDemand::unlimited(fused, inputs.table));
+    }
+    found
+}
+
+/// All that compete for the front: what the search found and the baselines, as far as the chip holds them.
+fn rivals(
+    inputs: &Inputs<'_>,
+    searched: Vec<Candidate>,
+    baselines: &[Baseline],
+    options: &Options<'_>,
+) -> Result<Vec<Candidate>, CompileError> {
+    let baselines = baselines.iter().map(|baseline| baseline.candidate(inputs));
+    let candidates: Vec<Candidate> = searched.into_iter().chain(baselines).collect();
+    if candidates.is_empty() {
+        return Err(match options.budget.stopped_by() {
+            Some(_) => CompileError::Interrupted,
+            None => CompileError::NoMapping {
+                max_stages: max_stages(inputs, options),
+            },
+        });
+    }
+    fitting(inputs, candidates)
+}
+
+fn scored(table: &CostTable, candidate: &Candidate) -> emit::Candidate {
+    let interval = candidate.cost.bottleneck;
+    let static_power = candidate
+        .mapping
+        .used()
+        .iter()
+        .map(|processor| table.static_power(processor))
+        .sum::<Milliwatts>();
+    emit::Candidate {
+        score: Score {
+            latency: candidate.cost.latency,
+            interval,
+            energy: candidate.cost.energy + static_power.over(interval),
+        },
+        stages: candidate
+            .mapping
+            .stages
+            .iter()
+            .map(|stage| stage.processors)
+            .collect(),
+    }
+}
+
+/// Latency and throughput of candidates that take time.
+fn cloud(candidates: &[Candidate]) -> Vec<(f64, f64)> {
+    candidates
+        .iter()
+        .map(|candidate| {
+            let interval = candidate.cost.bottleneck.to_seconds();
+            (candidate.cost.latency.to_seconds(), 1.0 / interval)
+        })
+        .filter(|(_, rate)| rate.is_finite())
+        .collect()
+}

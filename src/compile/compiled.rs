@@ -1,0 +1,34 @@
+//! What a compile run finds.
+
+use paracompile_plan::Plan;
+use paracompile_plan::front::Front;
+
+use crate::estimate::Estimate;
+use crate::mapping::PipelineMapping;
+use crate::partition::Segments;
+
+/// Everything that a compile run found.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// The network, fused and cut.
+    pub segments: Segments,
+    /// The front.
+    pub front: Front,
+    /// Plans of the front, then dominated bests and baselines.
+    pub files: Vec<PlanFile>,
+    /// Latency and throughput of every candidate, for pictures: seconds and frames a second.
+    pub cloud: Vec<(f64, f64)>,
+}
+
+/// A plan and what it was made from.
+#[derive(Clone, Debug)]
+pub struct PlanFile {
+    /// Path relative to `front.json`.
+    pub file: String,
+    /// The plan.
+    pub plan: Plan,
+    /// Who runs what.
+    pub mapping: PipelineMapping,
+    /// Its figures.
+    pub estimate: Estimate,
+}

@@ -1,0 +1,52 @@
+//! Why a compile run finds nothing, and whose fault that is.
+
+use paracompile_plan::Violation;
+
+/// Why there is no front.
+///
+/// Exhaustive, so that whoever turns it into an exit code decides about each variant.
+#[derive(Debug, thiserror::Error)]
+pub enum CompileError {
+    /// The model computes nothing: every output is an input or a constant, or a view of one.
+    #[error("the model has no operator to map: its outputs are views of inputs or constants")]
+    NothingToMap,
+    /// The chip's fault: no mapping fits its memories.
+    #[error(
+        "no mapping fits the memories of `{soc}`; the smallest need of {memory} is {needed} bytes, it has {limit}"
+    )]
+    DoesNotFit {
+        /// The chip.
+        soc: String,
+        /// The memory that is exceeded by the plan that exceeds it least.
+        memory: String,
+        /// What that plan needs.
+        needed: u64,
+        /// What there is.
+        limit: u64,
+    },
+    /// The user's or the chip's: nothing runs the whole network under the limits given.
+    #[error("no mapping of at most {max_stages} stages runs every operator")]
+    NoMapping {
+        /// The limit.
+        max_stages: usize,
+    },
+    /// The search was stopped before any mapping was complete.
+    #[error("stopped before any mapping was complete")]
+    Interrupted,
+    /// Ours: a plan that the checker refuses.
+    #[error("the plan {file} breaks its own rules: {}", .violations.first().map_or_else(String::new, ToString::to_string))]
+    Wrong {
+        /// Its file.
+        file: String,
+        /// All of it.
+        violations: Vec<Violation>,
+    },
+    /// Ours: search and estimator disagree about a mapping.
+    #[error("search and estimator disagree about a mapping: {searched} and {estimated}")]
+    Disagreement {
+        /// Latency, interval and dynamic energy as the search has them.
+        searched: String,
+        /// The same as the estimator has them.
+        estimated: String,
+    },
+}

@@ -1,0 +1,20 @@
+//! The whole pipeline as one function: from a verified graph and its costs to a front of checked plans.
+//!
+//! `arrow.rs` is that function and reads like the arrow of `ARCHITECTURE.md`; what it needs besides the steps of the compiler has a file each.
+
+mod options;
+
+mod compiled;
+mod error;
+
+mod arrow;
+
+mod agreement;
+mod baselines;
+mod memories;
+mod plan_files;
+
+pub use arrow::compile;
+pub use compiled::{Compiled, PlanFile};
+pub use error::CompileError;
+pub use options::{Options, Progress};

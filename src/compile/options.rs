@@ -1,0 +1,36 @@
+//! What a compile run is asked.
+
+use crate::emit::Goal;
+use crate::mapping::{Budget, Effort, Granularity};
+use crate::partition::CutRule;
+
+/// What to search for, and how hard.
+#[derive(Clone, Copy, Debug)]
+pub struct Options<'a> {
+    /// Which plan of the front to recommend; changes nothing else.
+    pub goal: Goal,
+    /// How finely operators are mapped inside a stage.
+    pub granularity: Granularity,
+    /// Where to cut besides gates.
+    pub cuts: CutRule,
+    /// The largest number of stages; `None` is as many as there are processors.
+    pub max_stages: Option<usize>,
+    /// A stage mapping whose gap is at most this, in millionths, is good enough.
+    pub gap_millionths: u32,
+    /// Counted work where no proof is reached.
+    pub effort: Effort,
+    /// When to stop; without a limit the result is a function of the other inputs.
+    pub budget: Budget<'a>,
+    /// Called at the start of each step.
+    pub progress: Progress<'a>,
+}
+
+/// Told what is being done.
+#[derive(Clone, Copy)]
+pub struct Progress<'a>(pub &'a (dyn Fn(&str) + Sync));
+
+impl std::fmt::Debug for Progress<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Progress")
+    }
+}

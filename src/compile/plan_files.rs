@@ -1,0 +1,67 @@
+//! From mappings to plan files, none of which breaks the checker's rules.
+
+use paracompile_frontend::cost::cost_facts;
+use paracompile_frontend::facts::model_facts;
+use paracompile_plan::check;
+use paracompile_plan::plan::{Label, StoppedBy};
+use rayon::prelude::*;
+
+use super::arrow::Inputs;
+use super::{CompileError, PlanFile};
+use crate::emit::{self, Claim, Emission};
+use crate::estimate::evaluate;
+use crate::mapping::PipelineMapping;
+
+/// Times `mapping` and writes its plan.
+pub(super) fn plan_file(
+    inputs: &Inputs<'_>,
+    file: String,
+    mapping: &PipelineMapping,
+    labels: &[Label],
+    stopped_by: StoppedBy,
+) -> PlanFile {
+    let Inputs {
+        graph,
+        segments,
+        table,
+    } = inputs;
+    let estimate = evaluate(&segments.graph, graph, table, mapping);
+    let claim = Claim {
+        method: "the sum of the stages' own proofs".to_owned(),
+        scope: "these stages on these processors, each for the places where it leaves its tensors"
+            .to_owned(),
+        stopped_by,
+    };
+    let plan = emit::plan(&Emission {
+        graph,
+        fused: &segments.graph,
+        table,
+        mapping,
+        estimate: &estimate,
+        labels,
+        claim: &claim,
+    });
+    PlanFile {
+        file,
+        plan,
+        mapping: mapping.clone(),
+        estimate,
+    }
+}
+
+/// Holds every plan against model and costs; the first that breaks a rule is an error.
+pub(super) fn check_all(inputs: &Inputs<'_>, files: &[PlanFile]) -> Result<(), CompileError> {
+    let model = model_facts(inputs.graph);
+    let costs = cost_facts(inputs.graph, inputs.table);
+    let wrong = files
+        .par_iter()
+        .map(|file| (file, check(&file.plan, &model, &costs)))
+        .find_first(|(_, violations)| !violations.is_empty());
+    match wrong {
+        None => Ok(()),
+        Some((file, violations)) => Err(CompileError::Wrong {
+            file: file.file.clone(),
+            violations,
+        }),
+    }
+}
