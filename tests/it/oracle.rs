@@ -5,7 +5,7 @@
 use paracompile::emit::{self, Claim, Emission};
 use paracompile::estimate::{Estimate, evaluate};
 use paracompile::mapping::decompose::{MapperOptions, StageGraph, StageMapper};
-use paracompile::mapping::{Budget, Effort};
+use paracompile::mapping::{Budget, Effort, Granularity};
 use paracompile::mapping::{PipelineMapping, StageMapping, StageProof};
 use paracompile::partition::{CutRule, Segments, fuse, segment_by};
 use paracompile::pipeline::pipelines;
@@ -125,6 +125,7 @@ fn mapping(point: &Point) -> PipelineMapping {
 fn searched(segments: &Segments, table: &CostTable, max_stages: usize) -> Vec<[u64; 3]> {
     let allowed = ProcessorSet::first(table.soc.processors.len());
     let options = MapperOptions {
+        granularity: Granularity::Auto,
         effort: Effort::Normal,
         budget: Budget::UNLIMITED,
     };
