@@ -196,6 +196,14 @@ mod tests {
         }
     }
 
+    /// With so little work that hundreds of problems take no time.
+    fn brief<'a>(problem: &'a Problem, leaving: &'a [usize]) -> BlockRequest<'a> {
+        BlockRequest {
+            shared_by: 100,
+            ..request(problem, leaving)
+        }
+    }
+
     /// What the ladder does where the frontier search is not complete, with and without the integer program.
     fn ladder_without_frontier(request: &BlockRequest<'_>) -> Vec<BlockExit> {
         let mut found = Found::default();
@@ -217,7 +225,7 @@ mod tests {
             let problem = random_problem(seed, Shape { operators, processors, joined });
             let leaving = if joined { problem.operators[operators - 1].writes.clone() } else { Vec::new() };
             let exact = brute_force(&problem, &leaving);
-            for exit in ladder_without_frontier(&request(&problem, &leaving)) {
+            for exit in ladder_without_frontier(&brief(&problem, &leaving)) {
                 prop_assert_eq!(&holders(&problem, &exit.solution, &leaving), &exit.holders);
                 prop_assert_eq!(schedule(&problem, &exit.solution).objective, exit.objective);
                 let optimum = exact[&(exit.holders.clone(), exit.used)];
@@ -238,7 +246,7 @@ mod tests {
             let problem = random_problem(seed, Shape { operators: 4, processors, joined: true });
             let leaving = problem.operators[3].writes.clone();
             let exact = brute_force(&problem, &leaving);
-            let found = ladder_without_frontier(&request(&problem, &leaving));
+            let found = ladder_without_frontier(&brief(&problem, &leaving));
             for (holders, _) in exact.keys() {
                 prop_assert!(found.iter().any(|exit| exit.holders == *holders));
             }

@@ -224,7 +224,8 @@ impl<'a> State<'a> {
     pub(super) fn put(&mut self, operator: usize, processor: usize, position: usize) -> bool {
         self.link(operator, processor, position);
         if !self.reorder(operator) {
-            self.unlink(operator);
+            // Sequences are by place again only once this is undone, so the position is not looked up.
+            self.unlink_at(operator, position);
             self.processors[operator] = self.terrain.nowhere();
             self.rising.fill(0);
             self.falling.fill(0);
@@ -330,11 +331,17 @@ impl<'a> State<'a> {
 
     /// Takes an operator out of its sequence; hands back its position there.
     fn unlink(&mut self, operator: usize) -> usize {
-        self.mark_around(operator);
         let place = self.places[operator];
-        let sequence = &mut self.sequences[self.processors[operator]];
+        let sequence = &self.sequences[self.processors[operator]];
         let position = sequence.partition_point(|&other| self.places[other] < place);
-        sequence.remove(position);
+        self.unlink_at(operator, position);
+        position
+    }
+
+    fn unlink_at(&mut self, operator: usize, position: usize) {
+        self.mark_around(operator);
+        let removed = self.sequences[self.processors[operator]].remove(position);
+        debug_assert_eq!(removed, operator, "sequences are by place");
         let none = self.terrain.operators;
         let (before, after) = (self.before[operator], self.after[operator]);
         if before != none {
@@ -344,7 +351,6 @@ impl<'a> State<'a> {
             self.before[after] = before;
         }
         (self.before[operator], self.after[operator]) = (none, none);
-        position
     }
 
     fn link(&mut self, operator: usize, processor: usize, position: usize) {
