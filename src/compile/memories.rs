@@ -13,7 +13,7 @@ use crate::pipeline::Candidate;
 /// By how much a plan exceeds the memory that it exceeds most; the order is that of the excess.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Excess {
-    excess: Bytes,
+    missing: Bytes,
     memory: MemoryId,
     needed: Bytes,
     limit: Bytes,
@@ -36,7 +36,7 @@ pub(super) fn excess(inputs: &Inputs<'_>, mapping: &PipelineMapping) -> Option<E
         .filter_map(|used| {
             let limit = memories[used.memory].limit?;
             (used.peak > limit).then(|| Excess {
-                excess: used.peak - limit,
+                missing: used.peak - limit,
                 memory: used.memory,
                 needed: used.peak,
                 limit,

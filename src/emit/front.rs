@@ -365,7 +365,7 @@ mod tests {
         assert_eq!(throughput.recommended, "plans/02-pipe-only-p0_p1.json");
         assert_eq!(
             throughput.why,
-            "Highest throughput on the front: 2 stages on p0 | p1, cut before `t3`. \
+            "Highest throughput on the front: 2 stages on p0 | p1, cut before `op2`. \
              Stage 1 of 2 (p0, 40.0 µs) sets the interval, and p0 computes for 100% of it."
         );
         let same = Front {

@@ -182,7 +182,7 @@ mod tests {
 
     use super::*;
     use crate::partition::fuse;
-    use crate::partition::sketch::Sketch;
+    use paracompile_testkit::sketch::Sketch;
 
     /// Positions of gate cuts and of inner cuts.
     fn cuts(graph: &FusedGraph) -> (Vec<usize>, Vec<usize>) {

@@ -125,8 +125,8 @@ mod tests {
     use paracompile_plan::OpClass::{Concat, Conv, MaxPool};
 
     use super::*;
-    use crate::partition::sketch::Sketch;
     use crate::partition::{fuse, segment};
+    use paracompile_testkit::sketch::Sketch;
 
     #[test]
     fn segments_are_boxes_and_gates_have_a_double_border() {

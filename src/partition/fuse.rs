@@ -306,7 +306,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::partition::sketch::Sketch;
+    use paracompile_testkit::sketch::Sketch;
 
     /// Members of each group by name, in order.
     fn groups(graph: &VerifiedGraph) -> Vec<Vec<&str>> {

@@ -351,8 +351,8 @@ mod tests {
     use paracompile_plan::OpClass::{Activation, Concat, Conv, MaxPool};
 
     use super::*;
-    use crate::partition::sketch::Sketch;
     use crate::partition::{fuse, segment};
+    use paracompile_testkit::sketch::Sketch;
 
     #[test]
     fn an_inception_module_is_summed_up() {

@@ -11,8 +11,6 @@ mod order;
 #[cfg(test)]
 mod properties;
 mod segment;
-#[cfg(test)]
-mod sketch;
 mod storage;
 mod width;
 

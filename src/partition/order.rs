@@ -143,7 +143,7 @@ mod tests {
     use paracompile_plan::OpClass::{Concat, Gemm, Matmul, MaxPool};
 
     use crate::partition::fuse;
-    use crate::partition::sketch::Sketch;
+    use paracompile_testkit::sketch::Sketch;
 
     #[test]
     fn a_projection_stands_in_the_layer_that_reads_it() {

@@ -8,10 +8,10 @@ use proptest::prelude::*;
 
 use super::blocks::gates;
 use super::order::least_live;
-use super::sketch::Sketch;
 use super::{
     Branch, CutRule, FusedGraph, FusedOpId, FusionRule, SegmentKind, fuse_by, segment, segment_by,
 };
+use paracompile_testkit::sketch::Sketch;
 
 /// One operator of a random graph.
 #[derive(Clone, Debug)]

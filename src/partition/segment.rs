@@ -113,7 +113,7 @@ mod tests {
 
     use super::*;
     use crate::partition::fuse;
-    use crate::partition::sketch::Sketch;
+    use paracompile_testkit::sketch::Sketch;
 
     /// A line for each segment: names, with branches in brackets.
     fn picture(segments: &Segments) -> Vec<String> {

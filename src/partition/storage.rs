@@ -120,7 +120,7 @@ mod tests {
     use paracompile_plan::OpClass;
 
     use super::*;
-    use crate::partition::sketch::Sketch;
+    use paracompile_testkit::sketch::Sketch;
 
     #[test]
     fn a_view_of_a_concatenation_in_place_is_made_of_its_pieces() {

@@ -33,7 +33,7 @@ mod tests {
 
     use super::*;
     use crate::partition::fuse;
-    use crate::partition::sketch::Sketch;
+    use paracompile_testkit::sketch::Sketch;
 
     #[test]
     fn a_chain_is_one_wide_and_nothing_is_none() {

@@ -12,4 +12,6 @@ pub mod random;
 
 pub mod instances;
 
+pub mod sketch;
+
 pub mod onnx;

@@ -284,53 +284,62 @@ fn two_stages() -> (ModelFacts, CostFacts) {
     (network.finish(), board(costs))
 }
 
+/// Tensors 0 to 3 are the input x, then a, b and the output y; operator `i` writes tensor `i + 1`.
+fn of_three_operators(
+    name: &str,
+    bytes: [u64; 4],
+    operators: [(OpClass, &[usize]); 3],
+) -> ModelFacts {
+    let mut network = Network::new(name);
+    network.input("x", bytes[0]);
+    for (name, bytes) in ["a", "b", "y"].into_iter().zip(&bytes[1..]) {
+        network.tensor(name, *bytes);
+    }
+    network.output(3);
+    for ((node, writes), (class, reads)) in (0..).zip(1..).zip(operators) {
+        network.operator(node, class, reads, writes);
+    }
+    network.finish()
+}
+
 /// x → a, then b of a or of x, then y of both.
 fn three(name: &str, chained: bool) -> (ModelFacts, CostFacts) {
-    let mut network = Network::new(name);
-    let x = network.input("x", 400);
-    let a = network.tensor("a", 1000);
-    let b = network.tensor("b", 600);
-    let y = network.tensor("y", 200);
-    network.output(y);
-    network.operator(0, OpClass::Conv, &[x], a);
-    network.operator(1, OpClass::Conv, &[if chained { a } else { x }], b);
-    network.operator(2, OpClass::Elementwise, &[a, b], y);
+    let facts = of_three_operators(
+        name,
+        [400, 1000, 600, 200],
+        [
+            (OpClass::Conv, &[0]),
+            (OpClass::Conv, if chained { &[1] } else { &[0] }),
+            (OpClass::Elementwise, &[1, 2]),
+        ],
+    );
     let costs = vec![
         vec![cost(1000.0, 2000.0, 0, Source::Measured), None, None],
         vec![None, cost(500.0, 250.0, 0, Source::Borrowed), None],
         vec![None, None, cost(700.0, 700.0, 0, Source::Fitted)],
     ];
-    (network.finish(), board(costs))
+    (facts, board(costs))
 }
 
 fn lanes() -> (ModelFacts, CostFacts) {
-    let mut network = Network::new("lanes");
-    let x = network.input("x", 400);
-    let a = network.tensor("a", 1000);
-    let b = network.tensor("b", 600);
-    let y = network.tensor("y", 200);
-    network.output(y);
-    network.operator(0, OpClass::Conv, &[x], a);
-    network.operator(1, OpClass::Conv, &[x], b);
-    network.operator(2, OpClass::Elementwise, &[a, b], y);
     let costs = [600.0, 400.0, 300.0]
         .map(|time| vec![cost(time, time, 0, Source::Assumed), None, None])
         .to_vec();
-    (network.finish(), board(costs))
+    (three("lanes", false).0, board(costs))
 }
 
 fn one_one_three() -> (ModelFacts, CostFacts) {
-    let mut network = Network::new("row");
-    let x = network.input("x", 40);
-    let a = network.tensor("a", 80);
-    let b = network.tensor("b", 80);
-    let y = network.tensor("y", 40);
-    network.output(y);
-    network.operator(0, OpClass::Conv, &[x], a);
-    network.operator(1, OpClass::Conv, &[a], b);
-    network.operator(2, OpClass::Conv, &[b], y);
+    let facts = of_three_operators(
+        "row",
+        [40, 80, 80, 40],
+        [
+            (OpClass::Conv, &[0]),
+            (OpClass::Conv, &[1]),
+            (OpClass::Conv, &[2]),
+        ],
+    );
     let costs = [1000.0, 1000.0, 3000.0]
         .map(|time| vec![cost(time, time / 10.0, 0, Source::Measured); 3])
         .to_vec();
-    (network.finish(), trio(costs))
+    (facts, trio(costs))
 }

@@ -137,16 +137,7 @@ fn convolution(
     let rows = product(MACS, spatial.iter().copied().chain([batch]))?;
     let depth = product(MACS, window.kernel.iter().copied().chain([depth]))?;
     let columns = features / group;
-    let work = Work {
-        macs: product(MACS, [rows, depth, columns, group])?,
-        rows,
-        columns,
-        depth,
-        groups: group,
-        kernel: Window::plane(&window.kernel),
-        stride: Window::plane(&window.stride),
-        ..Work::default()
-    };
+    let work = work(&window, rows, depth, columns, group)?;
     let class = if group > 1 && group == channels {
         OpClass::DepthwiseConv
     } else {
@@ -177,16 +168,21 @@ fn conv_transpose(site: &Site<'_>) -> Result<Effect, Fault> {
         window.kernel.iter().copied().chain([columns_by_channel]),
     )?;
     let depth = channels / group;
-    let work = Work {
-        macs: product(MACS, [rows, depth, columns, group])?,
+    let work = work(&window, rows, depth, columns, group)?;
+    let shape: Vec<_> = [batch, features].into_iter().chain(spatial).collect();
+    Ok(Effect::compute(OpClass::ConvTranspose, Produced::new(image.dtype, shape)).with_work(work))
+}
+
+/// A product of `rows × depth` and `depth × columns` for each group; `depth` or `columns` counts the positions of the window.
+fn work(window: &Window, rows: u64, depth: u64, columns: u64, groups: u64) -> Result<Work, Fault> {
+    Ok(Work {
+        macs: product(MACS, [rows, depth, columns, groups])?,
         rows,
         columns,
         depth,
-        groups: group,
+        groups,
         kernel: Window::plane(&window.kernel),
         stride: Window::plane(&window.stride),
         ..Work::default()
-    };
-    let shape: Vec<_> = [batch, features].into_iter().chain(spatial).collect();
-    Ok(Effect::compute(OpClass::ConvTranspose, Produced::new(image.dtype, shape)).with_work(work))
+    })
 }
