@@ -15,8 +15,9 @@ test: setup ## every test; needs no Python
 setup: ## install what the solver's build needs, if it is missing
 	@scripts/install-build-dependencies.sh
 
+# The whole workspace, as everywhere else: other sets of packages choose other features, and the solver would be built again.
 build: setup
-	$(CARGO) build --release
+	$(CARGO) build --release --workspace
 
 lint: setup ## formatting and clippy, warnings denied
 	$(CARGO) fmt --all --check

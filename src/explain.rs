@@ -39,6 +39,16 @@ pub struct UnknownOperator {
     pub near: Vec<String>,
 }
 
+/// Whether `query` names an operator, asked before a search is spent on it.
+pub fn names_operator(graph: &VerifiedGraph, query: &str) -> Result<(), UnknownOperator> {
+    find(graph, query)
+        .map(|_| ())
+        .ok_or_else(|| UnknownOperator {
+            query: query.to_owned(),
+            near: near(graph, query),
+        })
+}
+
 /// Explains the operator that `query` names: a node's name, the name of one of its outputs, or `#` and its index in the file.
 pub fn explain(subject: &Subject<'_>, query: &str) -> Result<String, UnknownOperator> {
     let Some(op) = find(subject.graph, query) else {

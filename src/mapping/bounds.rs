@@ -16,7 +16,7 @@ pub fn lower_bound(problem: &Problem) -> Nanoseconds {
 }
 
 /// Shortest ways to and from each operator on each processor, as if every processor were free whenever it is wanted.
-struct Paths {
+pub(super) struct Paths {
     processors: usize,
     /// Earliest start of operator `v` on processor `p` at `v · P + p`; `u64::MAX` where it is not supported.
     heads: Vec<u64>,
@@ -25,7 +25,7 @@ struct Paths {
 }
 
 impl Paths {
-    fn new(problem: &Problem) -> Self {
+    pub(super) fn new(problem: &Problem) -> Self {
         let processors = problem.homes.len();
         let mut paths = Self {
             processors,
@@ -49,6 +49,11 @@ impl Paths {
             }
         }
         paths
+    }
+
+    /// Least time from the end of `operator` on `processor` to the end of everything that depends on it.
+    pub(super) fn tail_of(&self, operator: usize, processor: usize) -> u64 {
+        self.tails[operator * self.processors + processor]
     }
 
     fn head(&self, problem: &Problem, operator: usize, processor: usize) -> u64 {

@@ -75,12 +75,15 @@ impl Effort {
         }
     }
 
-    /// How many moves a local search may try; each takes time in proportion to the block.
-    pub const fn moves(self) -> u64 {
+    /// How many moves a local search of a block of `operators` may try.
+    ///
+    /// A move takes time in proportion to the block at most, so large blocks get fewer; the numbers keep the default under a second.
+    pub fn moves(self, operators: usize) -> u64 {
+        let unit = (1_500_000 / operators.max(1) as u64).clamp(5_000, 30_000);
         match self {
-            Self::Quick => 300,
-            Self::Normal => 1_500,
-            Self::Thorough => 150_000,
+            Self::Quick => unit,
+            Self::Normal => 8 * unit,
+            Self::Thorough => 100 * unit,
         }
     }
 }

@@ -275,11 +275,12 @@ impl fmt::Display for Inspection {
         )?;
         writeln!(
             f,
-            "  structure   width {}, {} gates, {inner} inner cuts, {} segments, largest block {}",
+            "  structure   width {}, {}, {}, {}, largest block {}",
             self.width,
-            self.gates,
-            self.segments.len(),
-            self.largest_block
+            counted(self.gates, "gate"),
+            counted(inner, "inner cut"),
+            counted(self.segments.len(), "segment"),
+            counted(self.largest_block, "task"),
         )?;
         writeln!(
             f,
@@ -310,6 +311,11 @@ impl fmt::Display for Inspection {
         }
         Ok(())
     }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
 }
 
 fn write_segments(

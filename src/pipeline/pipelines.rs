@@ -10,8 +10,8 @@ use rayon::prelude::*;
 
 use super::Cost;
 use super::memory::MemoryDemand;
-use super::search::{Found, Offer, Space, search};
-use crate::mapping::decompose::{Entry, StageMapper, StageOption};
+use super::search::{Asked, Found, Offer, Space, search};
+use crate::mapping::decompose::{Ends, Entry, StageMapper, StageOption};
 use crate::mapping::{Budget, PipelineMapping};
 
 /// A complete pipeline with the cost that the search found for it.
@@ -73,9 +73,19 @@ fn on_exactly(
 ) -> Vec<Candidate> {
     let limits = demand.limits();
     let entries = Entries::new(mapper.entry_at_start());
-    let offers = |cut: usize, entry: usize, processors: ProcessorSet| {
-        let entry = entries.at(entry);
-        let options = mapper.options(cut, &entry, processors);
+    let announce = |asked: &[Asked]| {
+        let known: Vec<(Asked, Arc<Entry>)> = asked
+            .iter()
+            .map(|&asked| (asked, entries.at(asked.entry)))
+            .collect();
+        known.par_iter().for_each(|(asked, entry)| {
+            mapper.options_to(asked.start, entry, asked.processors, ends(asked.is_last));
+        });
+    };
+    let offers = |asked: Asked| {
+        let cut = asked.start;
+        let entry = entries.at(asked.entry);
+        let options = mapper.options_to(cut, &entry, asked.processors, ends(asked.is_last));
         let offers = options.iter().map(|option| Offer {
             memory: if limits.is_empty() {
                 Vec::new()
@@ -91,12 +101,17 @@ fn on_exactly(
         used,
         max_stages,
         memory_limits: limits.clone(),
+        announce: &announce,
         offers: &offers,
     };
     search(&space, &|| budget.should_stop())
         .into_iter()
         .map(|found| complete(mapper, &entries, found))
         .collect()
+}
+
+const fn ends(is_last: bool) -> Ends {
+    if is_last { Ends::Last } else { Ends::Inner }
 }
 
 fn offer(option: &StageOption, used: ProcessorSet, cuts: usize, entries: &Entries) -> Offer {
@@ -120,12 +135,15 @@ fn offer(option: &StageOption, used: ProcessorSet, cuts: usize, entries: &Entrie
 }
 
 fn complete(mapper: &StageMapper<'_>, entries: &Entries, found: Found) -> Candidate {
+    let count = found.stages.len();
     let stages = found
         .stages
         .iter()
-        .map(|chosen| {
+        .enumerate()
+        .map(|(index, chosen)| {
             let entry = entries.at(chosen.entry);
-            mapper.options(chosen.start, &entry, chosen.processors)[chosen.offer].mapping()
+            let ends = ends(index + 1 == count);
+            mapper.options_to(chosen.start, &entry, chosen.processors, ends)[chosen.offer].mapping()
         })
         .collect();
     Candidate {

@@ -31,6 +31,19 @@ pub struct Offer {
     pub memory: Vec<Bytes>,
 }
 
+/// A question for stages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// Cut point where they start.
+    pub start: usize,
+    /// Where they find the live tensors, as a number of the caller's.
+    pub entry: usize,
+    /// Their processors.
+    pub processors: ProcessorSet,
+    /// Whether they are the last of their pipelines: no processor is left.
+    pub is_last: bool,
+}
+
 /// What the search runs over.
 pub struct Space<'a> {
     /// Number of cut points, the start and the end included.
@@ -41,8 +54,10 @@ pub struct Space<'a> {
     pub max_stages: usize,
     /// Size of each limited memory that can bind.
     pub memory_limits: Vec<Bytes>,
-    /// Stages that start at a cut point with an entry state on a processor set.
-    pub offers: &'a dyn Fn(usize, usize, ProcessorSet) -> Arc<Vec<Offer>>,
+    /// Told of all the offers that will be asked for at a cut point, so that they can be made in parallel.
+    pub announce: &'a dyn Fn(&[Asked]),
+    /// The stages that answer a question; each ends at the end if it is the last one, and before it if not.
+    pub offers: &'a dyn Fn(Asked) -> Arc<Vec<Offer>>,
 }
 
 impl std::fmt::Debug for Space<'_> {
@@ -127,22 +142,28 @@ pub fn search(space: &Space<'_>, interrupted: &dyn Fn() -> bool) -> Vec<Found> {
             return Vec::new();
         }
         let states = std::mem::take(&mut at[cut]);
+        let is_open = |state: &State| !count_stages || state.stages < limit;
+        let asked: Vec<Asked> = states
+            .keys()
+            .filter(|state| is_open(state))
+            .flat_map(|state| questions(cut, state, space.used))
+            .collect();
+        (space.announce)(&asked);
         for (state, labels) in states {
             // Labels get their place in the list of steps only now, when they can no longer be dropped.
             let labels: Vec<(Cost, Option<usize>)> = labels
                 .iter()
                 .map(|label| (label.cost.clone(), label.origin))
                 .collect();
-            if state.stages >= limit && count_stages {
+            if !is_open(&state) {
                 continue;
             }
-            let free = space.used.without(state.used);
-            for processors in free.subsets() {
-                let remaining = free.without(processors);
-                let offers = (space.offers)(cut, state.entry, processors);
+            for asked in questions(cut, &state, space.used) {
+                let processors = asked.processors;
+                let offers = (space.offers)(asked);
                 for (index, offer) in offers.iter().enumerate() {
                     // The last stage uses what is left, and a stage that is not the last leaves something.
-                    if (offer.end == last) != remaining.is_empty() {
+                    if (offer.end == last) != asked.is_last {
                         continue;
                     }
                     let next = State {
@@ -175,6 +196,18 @@ pub fn search(space: &Space<'_>, interrupted: &dyn Fn() -> bool) -> Vec<Found> {
         }
     }
     complete(&at[last], &steps)
+}
+
+/// Every set of free processors, for a stage behind `state`.
+fn questions(cut: usize, state: &State, used: ProcessorSet) -> impl Iterator<Item = Asked> {
+    let free = used.without(state.used);
+    let entry = state.entry;
+    free.subsets().map(move |processors| Asked {
+        start: cut,
+        entry,
+        processors,
+        is_last: processors == free,
+    })
 }
 
 /// The front over all final states, with the stages followed back.
@@ -272,6 +305,13 @@ mod tests {
         all
     }
 
+    fn answers(seed: u64, cuts: usize, asked: Asked) -> Vec<Offer> {
+        offers(seed, cuts, asked.start, asked.entry, asked.processors)
+            .into_iter()
+            .filter(|offer| (offer.end == cuts - 1) == asked.is_last)
+            .collect()
+    }
+
     /// Every pipeline, without any pruning, by a stack of partial ones.
     fn brute_force(
         seed: u64,
@@ -334,12 +374,13 @@ mod tests {
             limit in 3u64..20,
         ) {
             let used = ProcessorSet::first(processors);
-            let table = |start, entry, set| Arc::new(offers(seed, cuts, start, entry, set));
+            let table = |asked| Arc::new(answers(seed, cuts, asked));
             let space = Space {
                 cuts,
                 used,
                 max_stages,
                 memory_limits: vec![Bytes::new(limit)],
+                announce: &|_| (),
                 offers: &table,
             };
             let mut found: Vec<(u64, u64, u64)> = search(&space, &|| false)
@@ -359,12 +400,13 @@ mod tests {
     #[test]
     fn followed_back_stages_cost_what_the_label_says() {
         let used = ProcessorSet::first(3);
-        let table = |start, entry, set| Arc::new(offers(7, 6, start, entry, set));
+        let table = |asked| Arc::new(answers(7, 6, asked));
         let space = Space {
             cuts: 6,
             used,
             max_stages: 3,
             memory_limits: Vec::new(),
+            announce: &|_| (),
             offers: &table,
         };
         let found = search(&space, &|| false);
@@ -373,8 +415,15 @@ mod tests {
             let latency: Nanoseconds = pipeline
                 .stages
                 .iter()
-                .map(|stage| {
-                    table(stage.start, stage.entry, stage.processors)[stage.offer].time_alone
+                .enumerate()
+                .map(|(index, stage)| {
+                    let asked = Asked {
+                        start: stage.start,
+                        entry: stage.entry,
+                        processors: stage.processors,
+                        is_last: index + 1 == pipeline.stages.len(),
+                    };
+                    table(asked)[stage.offer].time_alone
                 })
                 .sum();
             assert_eq!(latency, pipeline.cost.latency);

@@ -18,6 +18,7 @@ fn documents() -> Vec<PathBuf> {
         "solver_tests",
         "output",
         "benches",
+        "conformance",
         "fuzz",
     ];
     for folder in folders {

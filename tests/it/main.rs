@@ -1,6 +1,10 @@
 //! Integration tests, one binary so that the solver is linked once.
 
 mod architecture;
+mod cli;
+mod command;
+mod compile;
 mod documents;
+mod optimality;
 mod oracle;
 mod source;

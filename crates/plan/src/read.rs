@@ -37,7 +37,7 @@ pub enum ReadError {
         limit: u64,
     },
     /// The file is not JSON, or a field is missing or of the wrong kind.
-    #[error("{}:{}:{}: {source}", .path.display(), .source.line(), .source.column())]
+    #[error("{}:{}:{}: {}", .path.display(), .source.line(), .source.column(), without_place(.source))]
     Syntax {
         /// The file.
         path: PathBuf,
@@ -52,6 +52,13 @@ pub enum ReadError {
         /// Its number.
         found: u64,
     },
+}
+
+/// What a parser says, without the place, which stands first already.
+fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    text.strip_suffix(&place).unwrap_or(&text).to_owned()
 }
 
 /// Reads a plan file; unknown fields are ignored.

@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Maps a neural network onto the processors of a system-on-chip.
 #[derive(Debug, Parser)]
 #[command(
     name = "paracompile",
+    bin_name = "paracompile",
     version,
     about = "Maps a neural network onto the processors of a system-on-chip",
     long_about = "Reads an ONNX network and a chip's profile, finds the Pareto-optimal ways to run it \
@@ -17,13 +19,18 @@ throughput and energy, proves how far each mapping can be from the best one, and
 Examples:
   paracompile models/googlenet.onnx --soc vim3
   paracompile model.onnx --soc board.json --dim batch=1 --objective throughput
-  paracompile model.onnx --soc vim3 --explain conv1
+  paracompile model.onnx --soc vim3 --explain /fc/Gemm
   paracompile inspect model.onnx
   paracompile soc list
-  paracompile simulate output/googlenet-vim3/plans/01-para-only-big+little.json --trace trace.json
+  paracompile simulate output/googlenet-vim3/plans/01-para-only-big+gpu.json --trace trace.json
   paracompile check output/googlenet-vim3 --model models/googlenet.onnx --soc vim3
 
-Exit codes: 0 done; 1 the answer is no; 2 bad usage, model, profile or plan; 3 a bug; 130 interrupted.",
+Exit codes:
+  0    done
+  1    the question was fine and the answer is no
+  2    bad usage, model, profile or plan
+  3    a bug of paracompile
+  130  interrupted; what was complete is written",
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true
 )]
@@ -57,14 +64,15 @@ Examples:
     },
     /// Write what every operator costs on every processor, to be corrected by measurements
     #[command(after_help = "\
-Example:
+Examples:
   paracompile costs model.onnx --soc vim3 -o costs.json
   paracompile model.onnx --soc vim3 --costs costs.json")]
     Costs(CostsArgs),
     /// Run a plan file in simulated time
     #[command(after_help = "\
 Example:
-  paracompile simulate output/googlenet-vim3/plans/01-para-only-big+little.json --frames 50 --trace trace.json")]
+  paracompile simulate output/googlenet-vim3/plans/01-para-only-big+gpu.json
+  paracompile simulate plan.json --frames 50 --serial-links --trace trace.json")]
     Simulate(SimulateArgs),
     /// Check a plan, or every plan below a directory, against its model and profile
     #[command(after_help = "\
@@ -100,22 +108,22 @@ pub(crate) struct MapArgs {
     #[arg(long, value_enum, default_value_t = Mapping::Auto)]
     pub(crate) mapping: Mapping,
     /// The largest number of pipeline stages
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=16))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=16), allow_negative_numbers = true)]
     pub(crate) max_stages: Option<u64>,
     /// Use these processors alone
-    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    #[arg(long, value_delimiter = ',', value_name = "A,B", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) processors: Vec<String>,
     /// Stop improving a stage mapping within this gap, as a fraction
-    #[arg(long, value_name = "G", default_value_t = 0.0, value_parser = parse_gap)]
+    #[arg(long, value_name = "G", default_value_t = 0.0, value_parser = parse_gap, allow_negative_numbers = true)]
     pub(crate) gap: f64,
     /// Cut the search after this many seconds; the result then depends on the machine, and says so
-    #[arg(long, value_name = "S", value_parser = parse_seconds)]
+    #[arg(long, value_name = "S", value_parser = parse_seconds, allow_negative_numbers = true)]
     pub(crate) time_limit: Option<f64>,
     /// How much counted work to spend where no proof is reached
     #[arg(long, value_enum, default_value_t = Effort::Normal)]
     pub(crate) effort: Effort,
     /// Worker threads; the result does not depend on it
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024), allow_negative_numbers = true)]
     pub(crate) threads: Option<u64>,
     #[command(flatten)]
     pub(crate) dims: DimArgs,
@@ -197,7 +205,7 @@ pub(crate) struct SimulateArgs {
     /// The plan file
     pub(crate) plan: PathBuf,
     /// How many frames to run
-    #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000), allow_negative_numbers = true)]
     pub(crate) frames: u64,
     /// Let moves over one link wait for each other
     #[arg(long)]

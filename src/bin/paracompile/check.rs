@@ -7,12 +7,13 @@ use std::process::ExitCode;
 
 use paracompile::cost::cost_facts;
 use paracompile::facts::model_facts;
-use paracompile::plan::{Plan, check, read_plan};
+use paracompile::plan::{Plan, ReadError, check, read_front, read_plan};
 use paracompile::soc::Soc;
 
 use crate::args::CheckArgs;
 use crate::failure::{Failure, Kind};
 use crate::input;
+use crate::input::counted;
 use crate::terminal;
 
 /// How many violations of one plan are printed; the rest are counted.
@@ -28,15 +29,28 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let costs = cost_facts(&imported.graph, &table);
     let mut text = String::new();
     let mut wrong = 0;
+    let mut other_costs = false;
     for (path, plan) in &plans {
-        refuse_strangers(path, plan, &imported.graph.digest, &chip.chosen)?;
+        refuse_strangers(
+            path,
+            plan,
+            &imported.graph.name,
+            &imported.graph.digest,
+            &chip.chosen,
+        )?;
         let violations = check(plan, &model, &costs);
         if violations.is_empty() {
             let _ = writeln!(text, "{}: correct", path.display());
             continue;
         }
         wrong += 1;
-        let _ = writeln!(text, "{}: {} violations", path.display(), violations.len());
+        other_costs |= plan.soc.digest != costs.soc_digest;
+        let _ = writeln!(
+            text,
+            "{}: {}",
+            path.display(),
+            counted(violations.len(), "violation")
+        );
         for violation in violations.iter().take(SHOWN) {
             let _ = writeln!(text, "  {violation}");
         }
@@ -46,21 +60,36 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     }
     terminal::print(&text).map_err(|error| Failure::from_error(Kind::File, &error))?;
     if wrong > 0 {
-        return Err(Failure::new(
+        let verb = if wrong == 1 { "is" } else { "are" };
+        let failure = Failure::new(
             Kind::No,
-            format!("{wrong} of {} plans are wrong", plans.len()),
-        ));
+            format!("{wrong} of {} {verb} wrong", counted(plans.len(), "plan")),
+        );
+        return Err(if other_costs {
+            failure.with_help(format!(
+                "the digest of the chip differs: give the profile `{}` that the plans were made with, and with --costs the measured costs, if there were some",
+                args.soc
+            ))
+        } else {
+            failure
+        });
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// A plan of another model or chip is a wrong question, not a wrong plan.
-fn refuse_strangers(path: &Path, plan: &Plan, digest: &str, soc: &Soc) -> Result<(), Failure> {
+fn refuse_strangers(
+    path: &Path,
+    plan: &Plan,
+    name: &str,
+    digest: &str,
+    soc: &Soc,
+) -> Result<(), Failure> {
     if plan.model.graph_digest != digest {
         return Err(Failure::new(
             Kind::Plan,
             format!(
-                "{}: this plan is for the model `{}` with digest {}, not for the one given, with digest {digest}",
+                "{}: this plan is for another model\n  the plan's: `{}`, digest {}\n  the one given: `{name}`, digest {digest}",
                 path.display(),
                 plan.model.name,
                 plan.model.graph_digest,
@@ -125,7 +154,20 @@ fn plans(path: &Path) -> Result<Vec<(PathBuf, Plan)>, Failure> {
         .into_iter()
         .map(|file| match read_plan(&file) {
             Ok(plan) => Ok((file, plan)),
-            Err(error) => Err(Failure::from_error(Kind::Plan, &error)),
+            Err(error) => Err(unreadable(&file, &error)),
         })
         .collect()
+}
+
+/// Why a plan file cannot be read; a front is a common mistake.
+pub(crate) fn unreadable(file: &Path, error: &ReadError) -> Failure {
+    let failure = Failure::from_error(Kind::Plan, error);
+    match read_front(file) {
+        Ok(_) => Failure::new(
+            Kind::Plan,
+            format!("{}: this is a front, not a plan", file.display()),
+        )
+        .with_help("give one of the plan files that it names, in plans/ and baselines/ beside it"),
+        Err(_) => failure,
+    }
 }

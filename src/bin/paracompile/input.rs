@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-use paracompile::cost::{CostOverrides, CostTable, read_overrides};
+use paracompile::cost::{CostError, CostOverrides, CostTable, read_overrides};
 use paracompile::import::{ImportOptions, Imported, import};
 use paracompile::ir::VerifiedGraph;
-use paracompile::soc::Soc;
+use paracompile::soc::{Soc, SocError};
 
 use crate::args::DimArgs;
 use crate::failure::{Failure, Kind};
@@ -18,6 +18,12 @@ pub(crate) fn printed(text: &str) -> Result<ExitCode, Failure> {
     terminal::print(text)
         .map(|()| ExitCode::SUCCESS)
         .map_err(|error| Failure::from_error(Kind::File, &error))
+}
+
+/// A number and what it counts.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
 }
 
 /// Reads a model, and says on standard error what was noticed, unless `quiet`.
@@ -35,10 +41,10 @@ pub(crate) fn model(path: &Path, dims: &DimArgs, quiet: bool) -> Result<Imported
         }
     }
     let imported = import(path, &ImportOptions { dims: bound })
-        .map_err(|error| Failure::from_error(Kind::Model, &error))?;
+        .map_err(|error| Failure::from_error(Kind::Model, &error).at(path))?;
     if !quiet {
         for warning in &imported.warnings {
-            terminal::note(&format!("warning: {warning}"));
+            terminal::note(&terminal::printable(&format!("warning: {warning}")));
         }
     }
     Ok(imported)
@@ -53,8 +59,32 @@ pub(crate) struct Chip {
 }
 
 /// Finds a profile, cut down to `processors` unless that is empty.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "all that is wrong inside a profile reads the same, and variants may be added"
+)]
 pub(crate) fn soc(name_or_path: &str, processors: &[String], quiet: bool) -> Result<Chip, Failure> {
-    let failed = |error| Failure::from_error(Kind::Profile, &error);
+    let failed = |error: SocError| match &error {
+        SocError::UnknownProfile { name, near, known } => {
+            let failure = Failure::new(
+                Kind::Usage,
+                format!("--soc: `{name}` is neither a built-in profile nor a file"),
+            );
+            failure.with_help(if near.is_empty() {
+                format!("built in: {}", known.join(", "))
+            } else {
+                format!(
+                    "did you mean {}? built in: {}",
+                    near.join(" or "),
+                    known.join(", ")
+                )
+            })
+        }
+        SocError::UnknownProcessors { .. } | SocError::NoProcessorChosen { .. } => {
+            Failure::new(Kind::Usage, format!("--processors: {error}"))
+        }
+        _ => Failure::from_error(Kind::Profile, &error),
+    };
     let whole = Soc::find(name_or_path).map_err(failed)?;
     if whole.synthetic && !quiet {
         terminal::note(&format!(
@@ -82,6 +112,15 @@ pub(crate) fn costs(
             .restricted(&chip.whole, &chip.chosen),
         None => CostOverrides::default(),
     };
-    CostTable::new(graph, &chip.chosen, &overrides, None)
-        .map_err(|error| Failure::from_error(Kind::Profile, &error))
+    CostTable::new(graph, &chip.chosen, &overrides, None).map_err(|error| match (&error, measured) {
+        (CostError::OtherGraph { .. }, Some(path)) => {
+            Failure::from_error(Kind::Profile, &error).at(path).with_help(
+                "costs belong to one model and its --dim bindings: write them with paracompile costs for this one",
+            )
+        }
+        (CostError::Overrides(_), Some(path)) => {
+            Failure::from_error(Kind::Profile, &error).at(path)
+        }
+        _ => Failure::from_error(Kind::Profile, &error),
+    })
 }

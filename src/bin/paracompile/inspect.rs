@@ -1,6 +1,5 @@
 //! `paracompile inspect`.
 
-use std::fmt::Write;
 use std::process::ExitCode;
 
 use paracompile::import::Folded;
@@ -20,24 +19,37 @@ pub(crate) fn run(args: &InspectArgs) -> Result<ExitCode, Failure> {
     }
     let inspection = inspect(&imported.graph, &segments);
     if args.json {
-        let text = serde_json::to_string_pretty(&inspection).expect("figures and names serialise");
+        let mut value = serde_json::to_value(&inspection).expect("figures and names serialise");
+        value["folded"] = kinds(&imported.folded)
+            .map(|(what, count)| (what.replace(' ', "_"), count.into()))
+            .into_iter()
+            .collect::<serde_json::Map<_, _>>()
+            .into();
+        let text = serde_json::to_string_pretty(&value).expect("figures and names serialise");
         return printed(&format!("{text}\n"));
     }
     printed(&format!("{inspection}{}", folded(&imported.folded)))
 }
 
-/// What the importer left out, one line a kind.
+/// What the importer left out, by kind.
+fn kinds(folded: &Folded) -> [(&'static str, usize); 4] {
+    [
+        ("identities", folded.identities.len()),
+        ("dropouts", folded.dropouts.len()),
+        ("constants", folded.constants.len()),
+        ("unused operators", folded.dead.len()),
+    ]
+}
+
+/// What the importer left out, in one line, or nothing.
 fn folded(folded: &Folded) -> String {
-    let mut text = String::new();
-    for (what, nodes) in [
-        ("identities folded", &folded.identities),
-        ("dropouts folded", &folded.dropouts),
-        ("constants folded", &folded.constants),
-        ("unused operators dropped", &folded.dead),
-    ] {
-        if !nodes.is_empty() {
-            let _ = writeln!(text, "{what}: {}", nodes.len());
-        }
+    let parts: Vec<String> = kinds(folded)
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(what, count)| format!("{count} {what}"))
+        .collect();
+    if parts.is_empty() {
+        return String::new();
     }
-    text
+    format!("\n  left out of the file: {}\n", parts.join(", "))
 }

@@ -17,15 +17,26 @@ mod terminal;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 
 use self::args::{Cli, Command};
-use self::failure::Failure;
+use self::failure::{Failure, Kind};
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
+        Err(error) if error.kind() == ErrorKind::ArgumentConflict && names_no_command() => {
+            return failed(
+                &Failure::new(
+                    Kind::Usage,
+                    "one model at a time; a command stands first, without options of mapping before it",
+                )
+                .with_help(
+                    "paracompile MODEL --soc NAME maps a model; paracompile inspect | soc | costs | simulate | check do everything else",
+                ),
+            );
+        }
         Err(error) => {
             let asked_for = matches!(
                 error.kind(),
@@ -38,15 +49,22 @@ fn main() -> ExitCode {
     };
     match run(cli) {
         Ok(code) => code,
-        Err(failure) => {
-            terminal::note(
-                failure
-                    .picture(terminal::wants_colour(), terminal::width())
-                    .trim_end(),
-            );
-            failure.exit_code()
-        }
+        Err(failure) => failed(&failure),
     }
+}
+
+fn failed(failure: &Failure) -> ExitCode {
+    let picture = failure.picture(terminal::wants_colour(), terminal::width());
+    terminal::note(picture.trim_end());
+    failure.exit_code()
+}
+
+/// Whether the first word is none of the commands, so that the parser's "conflict" is about something that nobody meant.
+fn names_no_command() -> bool {
+    let first = std::env::args_os().nth(1).unwrap_or_default();
+    !Cli::command()
+        .get_subcommands()
+        .any(|command| first == command.get_name())
 }
 
 fn run(cli: Cli) -> Result<ExitCode, Failure> {

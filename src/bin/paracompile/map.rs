@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use paracompile::compile::{CompileError, Compiled, Options, PlanFile, Progress, compile};
 use paracompile::cost::CostTable;
 use paracompile::emit::Goal;
-use paracompile::explain::{Subject, explain};
+use paracompile::explain::{Subject, UnknownOperator, explain, names_operator};
 use paracompile::front::Front;
 use paracompile::ir::VerifiedGraph;
 use paracompile::mapping::{Budget, Effort, Granularity};
@@ -29,16 +29,20 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
             .with_help("paracompile --help"));
     };
     let started = Instant::now();
-    interrupt::listen()?;
     let chip = input::soc(soc, &args.processors, args.quiet)?;
     let imported = input::model(model, &args.dims, args.quiet)?;
     let graph = &imported.graph;
     let table = input::costs(graph, &chip, args.costs.as_deref())?;
+    for query in &args.explain {
+        names_operator(graph, query).map_err(|error| unknown_operator(&error))?;
+    }
     let directory = args.out.clone().unwrap_or_else(|| {
         Path::new("output").join(format!("{}-{}", graph.name, chip.chosen.name))
     });
     // A search of minutes should not end at a directory that cannot be written.
-    writable(&directory)?;
+    let made = writable(&directory)?;
+    // From here on an interrupt keeps what is complete; before, there is nothing to keep.
+    interrupt::listen()?;
 
     let progress = terminal::Progress::new(args.quiet);
     let deadline = args
@@ -71,9 +75,11 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
         budget: Budget::until(&stop),
         progress: Progress(&show),
     };
-    let compiled = in_pool(args.threads, || compile(graph, &table, &options))?;
+    let compiled = in_pool(args.threads, || compile(graph, &table, &options));
     progress.clear();
-    let compiled = compiled.map_err(|error| failed(&error))?;
+    let compiled = compiled
+        .and_then(|compiled| compiled.map_err(|error| failed(&error)))
+        .inspect_err(|_| unmake(&made))?;
 
     let explanations = explanations(args, graph, &table, &compiled)?;
     show("writing files");
@@ -198,17 +204,19 @@ fn explanations(
     };
     args.explain
         .iter()
-        .map(|query| {
-            explain(&subject, query).map_err(|error| {
-                let failure = Failure::new(Kind::Usage, format!("--explain: {error}"));
-                if error.near.is_empty() {
-                    failure.with_help("give a node's name, the name of one of its outputs, or # and its index in the file")
-                } else {
-                    failure.with_help(format!("perhaps {}", error.near.join(", ")))
-                }
-            })
-        })
+        .map(|query| explain(&subject, query).map_err(|error| unknown_operator(&error)))
         .collect()
+}
+
+fn unknown_operator(error: &UnknownOperator) -> Failure {
+    let failure = Failure::new(Kind::Usage, format!("--explain: {error}"));
+    if error.near.is_empty() {
+        return failure.with_help(
+            "give a node's name, the name of one of its outputs, or # and its index in the file; paracompile inspect MODEL --dot names all",
+        );
+    }
+    let near: Vec<String> = error.near.iter().map(|name| format!("  {name}")).collect();
+    failure.with_help(format!("did you mean one of these?\n{}", near.join("\n")))
 }
 
 fn recommended(compiled: &Compiled) -> &PlanFile {
@@ -241,8 +249,20 @@ fn warn_of_busy_links(compiled: &Compiled) {
     }
 }
 
-/// Makes the directory and tries to write there.
-fn writable(directory: &Path) -> Result<(), Failure> {
+/// Makes the directory and tries to write there; returns the directories that it made, the innermost first.
+fn writable(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
+    if fs::metadata(directory).is_ok_and(|found| !found.is_dir()) {
+        return Err(Failure::new(
+            Kind::File,
+            format!("{}: is a file, not a directory", directory.display()),
+        )
+        .with_help("name another directory with --out"));
+    }
+    let made: Vec<PathBuf> = directory
+        .ancestors()
+        .take_while(|path| !path.as_os_str().is_empty() && !path.exists())
+        .map(Path::to_owned)
+        .collect();
     let failed = |error: std::io::Error| {
         Failure::new(
             Kind::File,
@@ -252,8 +272,21 @@ fn writable(directory: &Path) -> Result<(), Failure> {
     };
     fs::create_dir_all(directory).map_err(failed)?;
     tempfile::tempfile_in(directory).map_err(failed)?;
-    Ok(())
+    Ok(made)
 }
+
+/// Removes directories that were made for nothing.
+fn unmake(made: &[PathBuf]) {
+    for directory in made {
+        // Whatever somebody else has put there meanwhile keeps it.
+        if fs::remove_dir(directory).is_err() {
+            return;
+        }
+    }
+}
+
+const PARETO: &str = "pareto.svg";
+const GANTT: &str = "gantt-recommended.svg";
 
 /// Writes plans, then pictures, then `front.json`, and removes plans that an earlier front named and this one does not.
 fn write(directory: &Path, compiled: &Compiled, pictures: bool) -> Result<(), WriteError> {
@@ -266,6 +299,7 @@ fn write(directory: &Path, compiled: &Compiled, pictures: bool) -> Result<(), Wr
     for file in &compiled.files {
         write_json(&directory.join(&file.file), &file.plan)?;
     }
+    let paintings = [PARETO, GANTT].map(|name| directory.join(name));
     if pictures {
         let front = plot::pareto(
             &compiled.front,
@@ -278,9 +312,14 @@ fn write(directory: &Path, compiled: &Compiled, pictures: bool) -> Result<(), Wr
                 })
                 .collect::<Vec<_>>(),
         );
-        write_text(&directory.join("pareto.svg"), &front)?;
+        write_text(&paintings[0], &front)?;
         let gantt = plot::gantt(&recommended(compiled).plan);
-        write_text(&directory.join("gantt-recommended.svg"), &gantt)?;
+        write_text(&paintings[1], &gantt)?;
+    } else if old.is_some() {
+        for stale in &paintings {
+            // Mostly there is none.
+            let _ = fs::remove_file(stale);
+        }
     }
     write_json(&directory.join("front.json"), &compiled.front)?;
     for stale in old.iter().flat_map(files_of) {

@@ -3,6 +3,9 @@
 use std::fmt::Write;
 
 use paracompile::front::{Front, FrontPlan};
+use paracompile::plan::StoppedBy;
+
+use crate::input::counted;
 
 /// How many plans the table has at most; `front.json` has all.
 const ROWS: usize = 12;
@@ -33,9 +36,16 @@ pub(crate) fn report(summary: &Summary<'_>) -> String {
     );
     let _ = writeln!(
         text,
-        "{} plans on the front (of {} candidates)\n",
-        front.plans.len(),
-        front.candidates
+        "{} on the front (of {} candidates{})\n",
+        counted(front.plans.len(), "plan"),
+        front.candidates,
+        match front.stopped_by {
+            StoppedBy::Complete => "",
+            StoppedBy::Gap => "; proofs stopped at the gap allowed",
+            StoppedBy::Work => "; proofs stopped at the work of this effort",
+            StoppedBy::Time => "; the search was cut by the time limit",
+            StoppedBy::Interrupt => "; the search was interrupted",
+        }
     );
     let rows = shown(front);
     let cells: Vec<[String; 9]> = rows.iter().map(|&index| row(front, index)).collect();

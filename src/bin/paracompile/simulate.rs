@@ -11,12 +11,13 @@ use paracompile::simulate::{
 use serde_json::json;
 
 use crate::args::SimulateArgs;
+use crate::check::unreadable;
 use crate::failure::{Failure, Kind};
 use crate::input::printed;
 
 /// Runs the command.
 pub(crate) fn run(args: &SimulateArgs) -> Result<ExitCode, Failure> {
-    let plan = read_plan(&args.plan).map_err(|error| Failure::from_error(Kind::Plan, &error))?;
+    let plan = read_plan(&args.plan).map_err(|error| unreadable(&args.plan, &error))?;
     let frames = usize::try_from(args.frames).unwrap_or(usize::MAX);
     let base = SimulateOptions {
         frames,
@@ -97,7 +98,8 @@ fn table(plan: &Plan, simulation: &Simulation, change: Option<&Change>) -> Strin
             Some(foreseen) => format!("the plan says {foreseen}"),
             None => String::new(),
         };
-        let _ = writeln!(text, "  {name:<26} {:>10}  {note}", value.to_string());
+        let line = format!("  {name:<26} {:>10}  {note}", value.to_string());
+        let _ = writeln!(text, "{}", line.trim_end());
     }
     let _ = writeln!(
         text,

@@ -18,7 +18,7 @@ pub(crate) fn run(action: &SocAction) -> Result<ExitCode, Failure> {
         SocAction::Check { file } => {
             let soc =
                 Soc::load(file).map_err(|error| Failure::from_error(Kind::Profile, &error))?;
-            printed(&describe(&soc))
+            printed(&format!("{}: correct\n{}", file.display(), describe(&soc)))
         }
     }
 }
@@ -58,22 +58,36 @@ fn show(name: &str) -> Result<ExitCode, Failure> {
 }
 
 fn describe(soc: &Soc) -> String {
-    let processors: Vec<String> = soc
-        .processors
-        .iter()
-        .map(|(_, processor)| format!("{} ({})", processor.name, processor.kind))
-        .collect();
     let mut text = String::new();
     let _ = writeln!(
         text,
-        "{}: {}{}",
+        "{}{}",
         soc.name,
-        processors.join(", "),
         if soc.synthetic {
-            "; synthetic: every number is assumed"
+            " (synthetic: every number is assumed)"
         } else {
             ""
         }
     );
+    let longest = soc
+        .processors
+        .iter()
+        .map(|(_, processor)| processor.name.len())
+        .max();
+    let width = longest.unwrap_or(0);
+    for (_, processor) in soc.processors.iter() {
+        let points: Vec<&str> = processor
+            .operating_points
+            .iter()
+            .map(|point| point.name.as_str())
+            .collect();
+        let _ = writeln!(
+            text,
+            "  {:<width$}  {:<4} {}",
+            processor.name,
+            processor.kind,
+            points.join(", ")
+        );
+    }
     text
 }

@@ -1,14 +1,26 @@
 //! Standard output and standard error: the one place that prints.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Mutex;
 
 /// Writes results; a reader that went away is success.
 pub(crate) fn print(text: &str) -> io::Result<()> {
+    let text = printable(text);
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         done => done,
+    }
+}
+
+/// The text without control characters, which names in a model file could use to rewrite the screen.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    let hostile = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if text.contains(hostile) {
+        Cow::Owned(text.replace(hostile, "\u{fffd}"))
+    } else {
+        Cow::Borrowed(text)
     }
 }
 

@@ -77,6 +77,15 @@ impl Found {
         }
     }
 
+    /// Whether a candidate with the exit at `place` uses all of `set`.
+    pub(super) fn covers(&self, place: Option<usize>, set: u16) -> bool {
+        self.best.iter().any(|(key, candidate)| {
+            candidate.method == Method::LocalSearch
+                && key.used == set
+                && (place.is_none() || source(key) == place)
+        })
+    }
+
     /// Offers what list scheduling, single processors and local search find; says whether local search was needed.
     pub(super) fn offer_schedules(
         &mut self,
@@ -97,7 +106,7 @@ impl Found {
             .min_by_key(|(objective, _)| *objective);
         let improved = best
             .filter(|(objective, _)| !request.is_good_enough(objective.makespan, bound))
-            .map(|(_, solution)| improve(variant, solution, request.effort, request.budget));
+            .map(|(_, solution)| improve(variant, solution, request.moves(), request.budget));
         let is_improved = improved.is_some();
         starts.extend(improved.map(|solution| (Method::LocalSearch, solution)));
         for (method, solution) in starts {
@@ -113,7 +122,6 @@ impl Found {
             leaving,
             coverage,
             branches,
-            effort,
             budget,
             ..
         } = *request;
@@ -123,7 +131,7 @@ impl Found {
             return;
         };
         if let Some(coarse) =
-            frontier::solve(&tasks.problem, leaving, coverage, effort.states(), budget)
+            frontier::solve(&tasks.problem, leaving, coverage, request.states(), budget)
         {
             for exit in coarse.exits {
                 self.offer(
@@ -134,7 +142,7 @@ impl Found {
                 );
             }
         } else if let Some(start) = heft(&tasks.problem) {
-            let improved = improve(&tasks.problem, &start, effort, budget);
+            let improved = improve(&tasks.problem, &start, request.moves(), budget);
             self.offer(problem, leaving, tasks.expand(&improved), Method::Coarse);
         }
         if branches.iter().any(|branch| !branch.nested.is_empty()) {

@@ -49,11 +49,23 @@ pub struct BlockRequest<'a> {
     pub gap_millionths: u32,
     /// Counted work.
     pub effort: Effort,
+    /// How many blocks share the counted work, at least one: parts of the network that overlap and differ in where they are cut.
+    pub shared_by: u64,
     /// When to stop.
     pub budget: Budget<'a>,
 }
 
 impl BlockRequest<'_> {
+    /// States of a frontier search.
+    pub(super) fn states(&self) -> u64 {
+        self.effort.states() / self.shared_by.max(1)
+    }
+
+    /// Moves of a local search.
+    pub(super) fn moves(&self) -> u64 {
+        self.effort.moves(self.problem.operators.len()) / self.shared_by.max(1)
+    }
+
     /// Whether the user does not ask for more.
     pub(super) fn is_good_enough(&self, value: Nanoseconds, bound: Nanoseconds) -> bool {
         let gap = u128::from(value.saturating_sub(bound).count()) * 1_000_000;
@@ -86,13 +98,12 @@ fn solve_fine(request: &BlockRequest<'_>) -> Vec<BlockExit> {
         problem,
         leaving,
         coverage,
-        effort,
         budget,
         ..
     } = *request;
     let mut found = Found::default();
     let mut reached = Reached::Schedules;
-    if let Some(frontier) = frontier::solve(problem, leaving, coverage, effort.states(), budget) {
+    if let Some(frontier) = frontier::solve(problem, leaving, coverage, request.states(), budget) {
         reached = frontier.reached;
         found.offer_exits(frontier, Method::Frontier);
     }
@@ -105,14 +116,18 @@ fn solve_fine(request: &BlockRequest<'_>) -> Vec<BlockExit> {
     let mut is_improved = false;
     for variant in &variants {
         is_improved |= found.offer_schedules(request, &variant.problem, variant.bound);
-        if coverage == Coverage::Every {
+        // A search that used every processor anyway need not be told to.
+        if coverage == Coverage::Every && !found.covers(variant.place, problem.eligible()) {
             let everywhere = using_all(&variant.problem);
             is_improved |= found.offer_schedules(request, &everywhere, variant.bound);
         }
     }
     let mut bounds = bounds(&variants);
     if is_improved {
-        found.offer_coarse(request);
+        // Without branches the tasks are the operators.
+        if !request.branches.is_empty() {
+            found.offer_coarse(request);
+        }
         if let Some(limits) = nodes(request) {
             for variant in &variants {
                 let bound = found.offer_program(request, variant, limits);
@@ -176,7 +191,16 @@ mod tests {
             granularity: Granularity::Auto,
             gap_millionths: 0,
             effort: Effort::Quick,
+            shared_by: 1,
             budget: Budget::UNLIMITED,
+        }
+    }
+
+    /// With so little work that hundreds of problems take no time.
+    fn brief<'a>(problem: &'a Problem, leaving: &'a [usize]) -> BlockRequest<'a> {
+        BlockRequest {
+            shared_by: 100,
+            ..request(problem, leaving)
         }
     }
 
@@ -201,7 +225,7 @@ mod tests {
             let problem = random_problem(seed, Shape { operators, processors, joined });
             let leaving = if joined { problem.operators[operators - 1].writes.clone() } else { Vec::new() };
             let exact = brute_force(&problem, &leaving);
-            for exit in ladder_without_frontier(&request(&problem, &leaving)) {
+            for exit in ladder_without_frontier(&brief(&problem, &leaving)) {
                 prop_assert_eq!(&holders(&problem, &exit.solution, &leaving), &exit.holders);
                 prop_assert_eq!(schedule(&problem, &exit.solution).objective, exit.objective);
                 let optimum = exact[&(exit.holders.clone(), exit.used)];
@@ -222,7 +246,7 @@ mod tests {
             let problem = random_problem(seed, Shape { operators: 4, processors, joined: true });
             let leaving = problem.operators[3].writes.clone();
             let exact = brute_force(&problem, &leaving);
-            let found = ladder_without_frontier(&request(&problem, &leaving));
+            let found = ladder_without_frontier(&brief(&problem, &leaving));
             for (holders, _) in exact.keys() {
                 prop_assert!(found.iter().any(|exit| exit.holders == *holders));
             }

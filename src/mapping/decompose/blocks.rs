@@ -2,8 +2,8 @@
 //!
 //! Cells that a network repeats are equal problems, and so are many parts on different processor sets; each is searched once.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use paracompile_frontend::arena::Id;
 use paracompile_frontend::soc::{LocationId, ProcessorId, ProcessorSet};
@@ -37,6 +37,8 @@ pub(super) struct BlockKey {
     pub(super) end: usize,
     pub(super) entry: Arc<Entry>,
     pub(super) set: ProcessorSet,
+    /// How many parts share the counted work.
+    pub(super) shared_by: u64,
 }
 
 /// A solved part in the terms of the whole network.
@@ -63,7 +65,10 @@ pub(super) struct Exit {
     pub(super) stopped_by: StoppedBy,
 }
 
-type ByContent = Mutex<HashMap<Vec<u64>, Arc<Vec<BlockExit>>>>;
+/// Who comes second to a problem waits for who came first.
+///
+/// Nobody waits in a circle: a search asks for no other one.
+type ByContent = Mutex<HashMap<Vec<u64>, Arc<OnceLock<Vec<BlockExit>>>>>;
 
 /// All parts solved so far.
 #[derive(Debug, Default)]
@@ -84,16 +89,11 @@ impl Blocks {
             return Arc::clone(block);
         }
         let part = graph.part(key.start, key.end, &key.entry, key.set);
-        let content = content(&part);
-        let known = locked(&self.by_content).get(&content).cloned();
-        let exits = known.unwrap_or_else(|| {
-            let exits = Arc::new(solve(&part, options));
-            locked(&self.by_content).insert(content, Arc::clone(&exits));
-            exits
-        });
+        let solved = self.solved(&part, key.shared_by, options);
+        let exits = solved.get().map_or(&[][..], Vec::as_slice);
         let block = Arc::new(Block {
             start: key.start,
-            exits: in_terms_of_network(graph, &key, part, &exits),
+            exits: in_terms_of_network(graph, &key, part, exits),
         });
         locked(&self.by_place).insert(key, Arc::clone(&block));
         block
@@ -106,30 +106,28 @@ impl Blocks {
         keys: &[BlockKey],
         options: &MapperOptions<'_>,
     ) {
-        let mut distinct: HashSet<Vec<u64>> = HashSet::new();
-        let parts: Vec<(Vec<u64>, Part)> = keys
-            .iter()
-            .filter_map(|key| {
-                let part = graph.part(key.start, key.end, &key.entry, key.set);
-                let content = content(&part);
-                distinct.insert(content.clone()).then_some((content, part))
-            })
-            .collect();
-        let solved: Vec<(Vec<u64>, Vec<BlockExit>)> = parts
-            .into_par_iter()
-            .map(|(content, part)| {
-                let exits = solve(&part, options);
-                (content, exits)
-            })
-            .collect();
-        let mut by_content = locked(&self.by_content);
-        for (content, exits) in solved {
-            by_content.entry(content).or_insert_with(|| Arc::new(exits));
-        }
+        keys.par_iter().for_each(|key| {
+            let part = graph.part(key.start, key.end, &key.entry, key.set);
+            self.solved(&part, key.shared_by, options);
+        });
+    }
+
+    /// The answers of a part's problem, which is solved now unless an equal one was before.
+    fn solved(
+        &self,
+        part: &Part,
+        shared_by: u64,
+        options: &MapperOptions<'_>,
+    ) -> Arc<OnceLock<Vec<BlockExit>>> {
+        let mut content = content(part);
+        content.push(shared_by);
+        let cell = Arc::clone(locked(&self.by_content).entry(content).or_default());
+        cell.get_or_init(|| solve(part, shared_by, options));
+        cell
     }
 }
 
-fn solve(part: &Part, options: &MapperOptions<'_>) -> Vec<BlockExit> {
+fn solve(part: &Part, shared_by: u64, options: &MapperOptions<'_>) -> Vec<BlockExit> {
     solve_block(&BlockRequest {
         problem: &part.problem,
         leaving: &part.leaving,
@@ -138,6 +136,7 @@ fn solve(part: &Part, options: &MapperOptions<'_>) -> Vec<BlockExit> {
         granularity: options.granularity,
         gap_millionths: options.gap_millionths,
         effort: options.effort,
+        shared_by,
         budget: options.budget,
     })
 }

@@ -13,4 +13,4 @@ mod whole;
 
 pub use blocks::Retimed;
 pub use stage_graph::{Entry, StageGraph};
-pub use stage_mapper::{MapperOptions, StageMapper, StageOption};
+pub use stage_mapper::{Ends, MapperOptions, StageMapper, StageOption};

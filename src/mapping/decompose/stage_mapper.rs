@@ -99,7 +99,21 @@ impl StageOption {
     }
 }
 
-type Memo = Mutex<HashMap<(usize, Entry, ProcessorSet), Arc<Vec<StageOption>>>>;
+/// Where the stages that are asked for may end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Ends {
+    /// At every cut point.
+    Every,
+    /// At the end of the network: nothing is left to run a stage behind.
+    Last,
+    /// Anywhere but at the end of the network: something is left that must run a stage.
+    Inner,
+}
+
+type Memo = Mutex<HashMap<(usize, Entry, ProcessorSet, Ends), Arc<Vec<StageOption>>>>;
+
+/// What overlapping parts of a block get of its counted work, as a divisor.
+const SHARE_OF_PARTS: u64 = 16;
 
 /// Maps stages, and remembers what it has mapped.
 #[derive(Debug)]
@@ -142,7 +156,7 @@ impl<'a> StageMapper<'a> {
         }
     }
 
-    /// Solves all blocks between gates, on all sets and for all entries, in parallel.
+    /// Solves all blocks between gates, and what stages from a gate to an inner cut need of them, on all sets and for all entries, in parallel.
     /// Without it they are solved when they are asked for.
     pub fn prepare(&self) {
         let separating: Vec<usize> = self.separating_cuts().collect();
@@ -156,7 +170,21 @@ impl<'a> StageMapper<'a> {
                         end,
                         entry: Arc::clone(&entry),
                         set,
+                        shared_by: 1,
                     });
+                    // A stage that ends before the network does leaves a processor to run the rest.
+                    let inner = if set == self.graph.allowed {
+                        0..0
+                    } else {
+                        pair[0] + 1..pair[1]
+                    };
+                    keys.extend(inner.map(|cut| BlockKey {
+                        start,
+                        end: self.position(cut),
+                        entry: self.restricted(&entry, pair[0], cut),
+                        set,
+                        shared_by: SHARE_OF_PARTS,
+                    }));
                 }
             }
         }
@@ -167,12 +195,23 @@ impl<'a> StageMapper<'a> {
     ///
     /// Grouped by end cut, ascending; within one by exit.
     pub fn options(&self, cut: usize, entry: &Entry, set: ProcessorSet) -> Arc<Vec<StageOption>> {
-        let key = (cut, entry.clone(), set);
+        self.options_to(cut, entry, set, Ends::Every)
+    }
+
+    /// The same, for the ends that are wanted: what ends elsewhere is not searched.
+    pub fn options_to(
+        &self,
+        cut: usize,
+        entry: &Entry,
+        set: ProcessorSet,
+        ends: Ends,
+    ) -> Arc<Vec<StageOption>> {
+        let key = (cut, entry.clone(), set, ends);
         let memo = || self.memo.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(options) = memo().get(&key) {
             return Arc::clone(options);
         }
-        let options = Arc::new(self.sweep(cut, entry, set));
+        let options = Arc::new(self.sweep(cut, entry, set, ends));
         memo().insert(key, Arc::clone(&options));
         options
     }
@@ -213,7 +252,7 @@ impl<'a> StageMapper<'a> {
             .collect()
     }
 
-    fn sweep(&self, cut: usize, entry: &Entry, set: ProcessorSet) -> Vec<StageOption> {
+    fn sweep(&self, cut: usize, entry: &Entry, set: ProcessorSet, ends: Ends) -> Vec<StageOption> {
         let is_allowed = !set.is_empty() && set.is_subset(self.graph.allowed);
         if !is_allowed || cut >= self.graph.cuts.len() {
             return Vec::new();
@@ -223,16 +262,27 @@ impl<'a> StageMapper<'a> {
         let mut found: Vec<(usize, Label)> = Vec::new();
         let mut labels = vec![Label::start(&Arc::new(entry.clone()), supersets.len())];
         let mut from = cut;
-        for end in cut + 1..self.graph.cuts.len() {
+        let last = self.graph.cuts.len() - 1;
+        for end in cut + 1..=last {
             if labels.is_empty() || self.options.budget.should_stop() {
                 break;
+            }
+            let is_wanted = match ends {
+                Ends::Every => true,
+                Ends::Last => end == last,
+                Ends::Inner => end != last,
+            };
+            // A gate is also on the way to later ends.
+            let is_on_the_way = self.graph.cuts[end].separates && end != last;
+            if !is_wanted && !is_on_the_way {
+                continue;
             }
             let extended = self.extend(&mut steps, &labels, from, end, set);
             let at_end = undominated(&steps, extended);
             found.extend(
                 at_end
                     .iter()
-                    .filter(|label| label.used == set)
+                    .filter(|label| is_wanted && label.used == set)
                     .map(|label| (end, label.clone())),
             );
             if self.graph.cuts[end].separates {
@@ -284,6 +334,7 @@ impl<'a> StageMapper<'a> {
                 end: self.position(end),
                 entry: self.restricted(&label.exit, from, end),
                 set,
+                shared_by: self.shared_by(from, end),
             };
             let block = self.blocks.block(&self.graph, key, &self.options);
             for index in 0..block.exits.len() {
@@ -292,6 +343,15 @@ impl<'a> StageMapper<'a> {
             }
         }
         extended
+    }
+
+    /// Parts between inner cuts overlap, so they share the work of a block.
+    fn shared_by(&self, from: usize, end: usize) -> u64 {
+        if self.graph.cuts[from].separates && self.graph.cuts[end].separates {
+            1
+        } else {
+            SHARE_OF_PARTS
+        }
     }
 
     /// The part of an entry that operators between two cuts read, so that what merely passes does not divide equal blocks.

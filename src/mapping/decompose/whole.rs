@@ -6,7 +6,7 @@ use paracompile_plan::plan::StoppedBy;
 
 use super::super::{Solution, heft, schedule, single};
 use super::stage_graph::Part;
-use super::stage_mapper::StageMapper;
+use super::stage_mapper::{Ends, StageMapper};
 use crate::mapping::{StageMapping, StageProof};
 use crate::partition::FusedOpId;
 
@@ -55,7 +55,7 @@ impl StageMapper<'_> {
             schedule(&own.problem, &solution).objective.makespan
         };
         let known: Option<Nanoseconds> = self
-            .options(0, &self.entry_at_start(), processors)
+            .options_to(0, &self.entry_at_start(), processors, Ends::Last)
             .iter()
             .filter(|option| option.ops.end == own.problem.operators.len())
             .map(|option| option.bound)

@@ -14,6 +14,9 @@ use super::tables::{NEVER, Tables, mark, source_of};
 /// The largest number of operators: sets are words.
 pub const LARGEST: usize = LARGEST_PLACEMENT;
 
+/// Comparisons of two states that take about as long as making one.
+const COMPARISONS: u64 = 16;
+
 /// How many states of each set of used processors the two narrow passes keep in a layer.
 const WIDTHS: [usize; 2] = [4, 16];
 
@@ -127,7 +130,10 @@ impl Search<'_> {
             let Some(candidates) = self.expand(&layer, &ceilings, pass) else {
                 return false;
             };
-            layer = self.keep(&candidates, pass);
+            let Some(kept) = self.keep(&candidates, pass) else {
+                return false;
+            };
+            layer = kept;
         }
         for index in 0..layer.nodes.len() {
             self.finish(&layer, index, incumbents);
@@ -222,8 +228,8 @@ impl Search<'_> {
         Some(candidates)
     }
 
-    /// The states of a layer that no other dominates.
-    fn keep(&mut self, candidates: &Pool, pass: Pass) -> Pool {
+    /// The states of a layer that no other dominates; `None` if the work did not last.
+    fn keep(&mut self, candidates: &Pool, pass: Pass) -> Option<Pool> {
         let tables = self.tables;
         let mut order: Vec<usize> = (0..candidates.nodes.len()).collect();
         order.sort_unstable_by_key(|&index| {
@@ -240,6 +246,8 @@ impl Search<'_> {
         });
         let mut kept: Vec<usize> = Vec::new();
         let mut at = 0;
+        let mut comparisons = 0;
+        let most = self.states_left.saturating_mul(COMPARISONS);
         while at < order.len() {
             let done = candidates.nodes[order[at]].done;
             let layout = self.layout(done);
@@ -252,10 +260,17 @@ impl Search<'_> {
                     && kept[first..].iter().any(|&other| {
                         candidates.dominates(tables, &layout, other, index, pass == Pass::Energy)
                     });
+                comparisons += (kept.len() - first) as u64;
                 if !is_dominated {
                     kept.push(index);
                 }
+                if comparisons > most && !matches!(pass, Pass::Narrow { .. }) {
+                    return None;
+                }
             }
+        }
+        if !matches!(pass, Pass::Narrow { .. }) {
+            self.states_left -= comparisons / COMPARISONS;
         }
         let is_last = kept.first().is_some_and(|&index| {
             candidates.nodes[index].done.count_ones() as usize == tables.operators
@@ -271,7 +286,7 @@ impl Search<'_> {
             self.trace.push((node.trace, node.operator));
             layer.copy(tables, candidates, index, &layout, trace);
         }
-        layer
+        Some(layer)
     }
 
     fn finish(&mut self, layer: &Pool, index: usize, incumbents: &mut Incumbents) {

@@ -17,8 +17,8 @@ pub(super) fn map(path: &Path) -> Result<Bytes, ImportError> {
         path: path.to_owned(),
         source,
     };
-    let file = File::open(path).map_err(read)?;
-    let metadata = file.metadata().map_err(read)?;
+    // Asked before opening: a pipe that nobody writes to would block there for ever.
+    let metadata = std::fs::metadata(path).map_err(read)?;
     if metadata.is_dir() {
         return Err(read(std::io::ErrorKind::IsADirectory.into()));
     }
@@ -28,7 +28,8 @@ pub(super) fn map(path: &Path) -> Result<Bytes, ImportError> {
             path: path.to_owned(),
         });
     }
-    if metadata.len() == 0 {
+    let file = File::open(path).map_err(read)?;
+    if file.metadata().map_err(read)?.len() == 0 {
         return Err(ImportError::Empty);
     }
     // SAFETY: the map is read-only and private to this process, and nothing here relies on its bytes staying the same between reads:

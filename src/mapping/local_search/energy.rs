@@ -1,0 +1,84 @@
+//! A last pass: operators go where they and their moves need less energy, as long as the makespan allows it.
+
+use super::super::{Budget, Problem};
+use super::state::{Insertion, State};
+
+/// Passes over all operators, of which the later ones find little.
+const PASSES: usize = 3;
+
+/// Moves single operators of `state` as long as that saves energy and keeps the makespan.
+pub(super) fn save_energy(problem: &Problem, state: &mut State<'_>, budget: Budget<'_>) {
+    let limit = state.makespan;
+    let mut insertions: Vec<Insertion> = Vec::new();
+    let mut reached = vec![false; problem.locations];
+    for _ in 0..PASSES {
+        let mut has_changed = false;
+        for operator in 0..problem.operators.len() {
+            if budget.should_stop() {
+                return;
+            }
+            let from = state.processors[operator];
+            let now = energy_around(problem, &state.processors, operator, &mut reached);
+            let mut cheaper: Vec<(u64, usize)> = Vec::new();
+            for to in 0..problem.homes.len() {
+                if to != from && state.may_move(operator, to) {
+                    state.processors[operator] = to;
+                    let then = energy_around(problem, &state.processors, operator, &mut reached);
+                    if then < now {
+                        cheaper.push((then, to));
+                    }
+                }
+            }
+            state.processors[operator] = from;
+            if cheaper.is_empty() {
+                continue;
+            }
+            cheaper.sort_unstable();
+            let (processor, position) = state.take_out(operator);
+            state.insertions(operator, processor, &mut insertions);
+            let place = cheaper.iter().find_map(|&(_, to)| {
+                insertions
+                    .iter()
+                    .find(|place| place.processor == to && place.makespan <= limit)
+            });
+            if place.is_some_and(|place| state.put(operator, place.processor, place.position)) {
+                has_changed = true;
+            } else {
+                state.put_back(operator, processor, position);
+                state.makespan = limit;
+            }
+        }
+        if !has_changed {
+            return;
+        }
+    }
+}
+
+/// Energy of an operator and of all moves of what it reads and writes.
+fn energy_around(
+    problem: &Problem,
+    processors: &[usize],
+    operator: usize,
+    reached: &mut [bool],
+) -> u64 {
+    let each = &problem.operators[operator];
+    let mut energy = each.energies[processors[operator]].count();
+    for &index in each.reads.iter().chain(&each.writes) {
+        let tensor = &problem.tensors[index];
+        let source = match tensor.producer {
+            Some(producer) => problem.homes[processors[producer]],
+            None => tensor.held[0],
+        };
+        reached.fill(false);
+        let homes = tensor.readers.iter().map(|&v| problem.homes[processors[v]]);
+        let goes_home = tensor.to_io && tensor.producer.is_some();
+        for to in homes.chain(goes_home.then_some(problem.io)) {
+            let is_there = reached[to] || (tensor.producer.is_none() && tensor.is_held_for(to));
+            reached[to] = true;
+            if let (false, Some(cost)) = (is_there, tensor.moves[source][to]) {
+                energy = energy.saturating_add(cost.energy.count());
+            }
+        }
+    }
+    energy
+}

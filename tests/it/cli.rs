@@ -1,0 +1,401 @@
+//! The command line as users meet it: help, tables, pictures of errors, exit codes, and what is written when.
+
+use std::io::Read;
+use std::process::Stdio;
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::command::{Desk, Run};
+
+const GOOGLENET: &str = "googlenet.onnx";
+
+fn profile() -> Value {
+    let text = std::fs::read_to_string("profiles/vim3.json").expect("the profile is committed");
+    serde_json::from_str(&text).expect("the profile is JSON")
+}
+
+/// The built-in profile after a change.
+fn changed(change: impl FnOnce(&mut Value)) -> String {
+    let mut profile = profile();
+    change(&mut profile);
+    profile.to_string()
+}
+
+#[test]
+fn help_of_every_command() {
+    let desk = Desk::new();
+    for (name, arguments) in [
+        ("help", &["--help"][..]),
+        ("help_short", &["-h"]),
+        ("help_inspect", &["inspect", "--help"]),
+        ("help_soc", &["soc", "--help"]),
+        ("help_costs", &["costs", "--help"]),
+        ("help_simulate", &["simulate", "--help"]),
+        ("help_check", &["check", "--help"]),
+    ] {
+        assert_snapshot!(name, desk.run(arguments).done());
+    }
+}
+
+#[test]
+fn the_table_of_googlenet() {
+    let desk = Desk::new().with_model(GOOGLENET);
+    let run = desk.run(&[GOOGLENET, "--soc", "vim3"]);
+    assert_eq!(run.err, "");
+    assert_snapshot!(run.done());
+    let written = desk.files("output/googlenet-vim3");
+    for name in ["front.json", "pareto.svg", "gantt-recommended.svg"] {
+        assert!(written.iter().any(|(file, _)| file == name), "{name}");
+    }
+}
+
+#[test]
+fn an_inspection_of_googlenet() {
+    let desk = Desk::new().with_model(GOOGLENET);
+    assert_snapshot!(desk.run(&["inspect", GOOGLENET]).done());
+    let json = desk.run(&["inspect", GOOGLENET, "--json"]).done();
+    let json: Value = serde_json::from_str(&json).expect("--json prints JSON");
+    assert_eq!(json["operators"], 139);
+    assert_eq!(json["folded"]["constants"], 64);
+    let dot = desk.run(&["inspect", GOOGLENET, "--dot"]).done();
+    assert!(dot.starts_with("digraph"), "{dot}");
+}
+
+#[test]
+fn json_alone_goes_to_standard_output_and_quiet_prints_nothing() {
+    let desk = Desk::new().with_model(GOOGLENET);
+    let arguments = [GOOGLENET, "--soc", "vim3", "--no-plots", "--out", "o"];
+    let json = desk.run(&[&arguments[..], &["--json"]].concat());
+    assert_eq!(json.err, "");
+    let front: Value = serde_json::from_str(&json.done()).expect("--json prints JSON");
+    let written = std::fs::read(desk.path("o/front.json")).expect("the front is written");
+    assert_eq!(
+        front,
+        serde_json::from_slice::<Value>(&written).expect("it is JSON")
+    );
+    let quiet = desk.run(&[&arguments[..], &["--quiet"]].concat());
+    assert_eq!(
+        (quiet.code, quiet.out.as_str(), quiet.err.as_str()),
+        (0, "", "")
+    );
+}
+
+#[test]
+fn a_second_run_leaves_nothing_of_the_first() {
+    let desk = Desk::new().with_model(GOOGLENET);
+    let run = |out: &str, more: &[&str]| {
+        let base = [GOOGLENET, "--soc", "vim3", "--quiet", "--out", out];
+        desk.run(&[&base[..], more].concat()).done();
+        desk.files(out)
+    };
+    run("o", &[]);
+    let smaller = ["--processors", "big,gpu", "--no-plots"];
+    assert_eq!(run("o", &smaller), run("fresh", &smaller));
+}
+
+#[test]
+fn bad_models_are_refused() {
+    let desk = Desk::new().with_model(GOOGLENET);
+    let whole = std::fs::read(desk.path(GOOGLENET)).expect("it was put there");
+    desk.put("truncated.onnx", &whole[..30_000]);
+    desk.put("empty.onnx", "");
+    desk.put("text.onnx", "hello world, this is no model\n");
+    std::fs::create_dir(desk.path("folder.onnx")).expect("folders can be made");
+    let before = desk.names();
+    let mut pictures = String::new();
+    for name in [
+        "truncated.onnx",
+        "empty.onnx",
+        "text.onnx",
+        "folder.onnx",
+        "missing.onnx",
+    ] {
+        pictures.push_str(&desk.run(&[name, "--soc", "vim3"]).refused(2));
+        let inspected = desk.run(&["inspect", name]).refused(2);
+        assert!(pictures.ends_with(&inspected), "{inspected}");
+    }
+    assert_snapshot!(pictures);
+    assert_eq!(desk.names(), before, "a refused model leaves no output");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_model_that_is_no_file_is_refused() {
+    let desk = Desk::new();
+    let made = std::process::Command::new("mkfifo")
+        .arg(desk.path("pipe.onnx"))
+        .status();
+    for name in ["/dev/null", "pipe.onnx"] {
+        if name == "pipe.onnx" && !made.as_ref().is_ok_and(std::process::ExitStatus::success) {
+            continue;
+        }
+        let picture = desk.run(&[name, "--soc", "vim3"]).refused(2);
+        assert!(picture.contains("is not a regular file"), "{picture}");
+    }
+}
+
+#[test]
+fn bad_usage_is_refused() {
+    let desk = Desk::new().with_model(GOOGLENET);
+    desk.put("a-file", "");
+    let mut pictures = String::new();
+    for arguments in [
+        &[][..],
+        &["--soc", "vim3"],
+        &[GOOGLENET],
+        &["inspct", GOOGLENET],
+        &[GOOGLENET, "inspect"],
+        &[GOOGLENET, "--soc", "vim4"],
+        &[GOOGLENET, "--soc", "vim3", "--out", "a-file"],
+        &[GOOGLENET, "--soc", "vim3", "--processors", "big,bgi"],
+        &[GOOGLENET, "--soc", "vim3", "--processors", ""],
+        &[GOOGLENET, "--soc", "vim3", "--dim", "n=1"],
+        &[GOOGLENET, "--soc", "vim3", "--dim", "n=1", "--dim", "n=2"],
+        &[GOOGLENET, "--soc", "vim3", "--dim", "n"],
+        &[GOOGLENET, "--soc", "vim3", "--gap", "nan"],
+        &[GOOGLENET, "--soc", "vim3", "--time-limit", "-1"],
+        &[GOOGLENET, "--soc", "vim3", "--max-stages", "0"],
+        &[GOOGLENET, "--soc", "vim3", "--objective", "speed"],
+        &[GOOGLENET, "--soc", "vim3", "--explain", "nowhere"],
+        &[
+            GOOGLENET,
+            "--soc",
+            "vim3",
+            "--explain",
+            "inception3a/branch2",
+        ],
+        &[GOOGLENET, "--soc", "vim3", "--costs", "a-file"],
+        &["soc", "show", "a-file"],
+        &["check", ".", "--model", GOOGLENET, "--soc", "vim3"],
+        &["simulate", GOOGLENET],
+    ] {
+        let picture = desk.run(arguments).refused(2);
+        pictures.push_str("$ paracompile ");
+        pictures.push_str(&arguments.join(" "));
+        pictures.push('\n');
+        pictures.push_str(&picture);
+        pictures.push('\n');
+    }
+    assert_snapshot!(pictures);
+    assert_eq!(desk.names(), ["a-file", GOOGLENET]);
+}
+
+#[test]
+fn bad_profiles_are_refused() {
+    let desk = Desk::new().with_model(GOOGLENET);
+    let point = |profile: &mut Value, key: &str, value: Value| {
+        profile["processors"][0]["operating_points"][0][key] = value;
+    };
+    desk.put(
+        "negative.json",
+        changed(|it| point(it, "static_w", (-1).into())),
+    );
+    desk.put(
+        "missing.json",
+        changed(|it| point(it, "static_w", Value::Null)),
+    );
+    desk.put(
+        "infinite.json",
+        changed(|it| point(it, "static_w", "x".into())).replace("\"x\"", "1e999"),
+    );
+    desk.put("schema.json", changed(|it| it["schema"] = 7.into()));
+    desk.put(
+        "unreachable.json",
+        changed(|it| {
+            let links = it["links"].as_array_mut().expect("links are a list");
+            links.retain(|link| link["to"] != "gpu");
+        }),
+    );
+    desk.put("truncated.json", &profile().to_string()[..500]);
+    let mut pictures = String::new();
+    for name in [
+        "negative",
+        "missing",
+        "infinite",
+        "schema",
+        "unreachable",
+        "truncated",
+        "absent",
+    ] {
+        let name = format!("{name}.json");
+        let picture = desk.run(&["soc", "check", &name]).refused(2);
+        pictures.push_str(&picture);
+        if name != "absent.json" {
+            assert_eq!(desk.run(&[GOOGLENET, "--soc", &name]).refused(2), picture);
+        }
+    }
+    desk.put(
+        "poor.json",
+        changed(|it| {
+            for processor in it["processors"]
+                .as_array_mut()
+                .expect("processors are a list")
+            {
+                let models = &mut processor["operating_points"][0]["models"];
+                models
+                    .as_array_mut()
+                    .expect("models are a list")
+                    .retain(|model| model["class"] != "gemm");
+            }
+        }),
+    );
+    pictures.push_str(&desk.run(&[GOOGLENET, "--soc", "poor.json"]).refused(2));
+    assert_snapshot!(pictures);
+    assert!(!desk.path("output").exists());
+}
+
+#[test]
+fn a_network_that_does_not_fit_is_a_no_and_leaves_no_directory() {
+    let desk = Desk::new().with_model(GOOGLENET);
+    desk.put(
+        "small.json",
+        changed(|it| {
+            for memory in it["memories"].as_array_mut().expect("memories are a list") {
+                memory["bytes"] = 1000.into();
+            }
+        }),
+    );
+    assert_snapshot!(
+        desk.run(&[GOOGLENET, "--soc", "small.json", "--out", "a/b"])
+            .refused(1)
+    );
+    assert!(!desk.path("a").exists());
+}
+
+#[test]
+fn plans_are_checked_and_strangers_refused() {
+    let desk = Desk::new()
+        .with_model(GOOGLENET)
+        .with_model("squeezenet1_1.onnx");
+    desk.run(&[GOOGLENET, "--soc", "vim3", "-q", "--no-plots", "--out", "o"])
+        .done();
+    let (good, plan) = desk
+        .files("o")
+        .into_iter()
+        .find(|(file, _)| file.starts_with("plans"))
+        .expect("there is a plan");
+    let good = format!("o/{good}");
+    let mut plan: Value = serde_json::from_slice(&plan).expect("plans are JSON");
+    plan["schema"] = 2.into();
+    desk.put("newer.json", plan.to_string());
+    plan["schema"] = 1.into();
+    plan["soc"]["name"] = "board".into();
+    desk.put("stranger.json", plan.to_string());
+    plan["soc"]["name"] = "vim3".into();
+    let begin = plan["tasks"][3]["start_ns"]
+        .as_u64()
+        .expect("starts are numbers");
+    plan["tasks"][3]["start_ns"] = (begin + 5).into();
+    desk.put("wrong.json", plan.to_string());
+    let check =
+        |path: &str, model: &str| desk.run(&["check", path, "--model", model, "--soc", "vim3"]);
+
+    let correct = check("o", GOOGLENET).done();
+    assert!(
+        correct.lines().all(|line| line.ends_with(": correct")),
+        "{correct}"
+    );
+    let wrong = check("wrong.json", GOOGLENET);
+    assert_eq!(wrong.code, 1);
+    assert_snapshot!("violations", format!("{}{}", wrong.out, wrong.err));
+    let mut pictures = check(&good, "squeezenet1_1.onnx").refused(2);
+    for path in [
+        "newer.json",
+        "stranger.json",
+        "o/front.json",
+        "missing.json",
+    ] {
+        pictures.push_str(&check(path, GOOGLENET).refused(2));
+    }
+    assert_snapshot!("strangers", pictures);
+}
+
+#[test]
+fn a_simulation_says_what_the_plan_says() {
+    let desk = Desk::new().with_model(GOOGLENET);
+    desk.run(&[GOOGLENET, "--soc", "vim3", "-q", "--no-plots", "--out", "o"])
+        .done();
+    let plan = "o/plans/01-para-only-big+gpu.json";
+    assert_snapshot!(
+        desk.run(&["simulate", plan, "--trace", "trace.json"])
+            .done()
+    );
+    let trace = std::fs::read(desk.path("trace.json")).expect("the trace is written");
+    serde_json::from_slice::<Value>(&trace).expect("a trace is JSON");
+    let json = desk.run(&["simulate", plan, "--json", "--host"]).done();
+    serde_json::from_str::<Value>(&json).expect("--json prints JSON");
+}
+
+#[test]
+fn costs_that_are_written_and_read_back_change_nothing_but_the_digest() {
+    let desk = Desk::new().with_model(GOOGLENET);
+    let run = |out: &str, more: &[&str]| {
+        let base = [GOOGLENET, "--soc", "vim3", "-q", "--no-plots", "--out", out];
+        desk.run(&[&base[..], more].concat()).done();
+        desk.files(out)
+    };
+    desk.run(&["costs", GOOGLENET, "--soc", "vim3", "-o", "costs.json"])
+        .done();
+    let without_digest = |files: Vec<(String, Vec<u8>)>| -> Vec<(String, Value)> {
+        let parsed = files.into_iter().map(|(file, bytes)| {
+            let mut value: Value = serde_json::from_slice(&bytes).expect("all files are JSON");
+            if value["soc"].is_object() {
+                value["soc"]["digest"] = Value::Null;
+            }
+            (file, value)
+        });
+        parsed.collect()
+    };
+    let modelled = without_digest(run("modelled", &[]));
+    let read_back = without_digest(run("read-back", &["--costs", "costs.json"]));
+    assert_eq!(modelled, read_back);
+    let check = ["check", "read-back", "--model", GOOGLENET, "--soc", "vim3"];
+    desk.run(&[&check[..], &["--costs", "costs.json"]].concat())
+        .done();
+    let forgotten = desk.run(&check);
+    assert_eq!(forgotten.code, 1);
+    assert!(forgotten.err.contains("--costs"), "{}", forgotten.err);
+}
+
+#[test]
+fn built_in_profiles_are_listed_shown_and_correct() {
+    let desk = Desk::new();
+    assert_snapshot!(desk.run(&["soc", "list"]).done());
+    let shown = desk.run(&["soc", "show", "vim3"]).done();
+    desk.put("board.json", shown);
+    let checked = desk.run(&["soc", "check", "board.json"]).done();
+    assert!(checked.starts_with("board.json: correct\n"), "{checked}");
+}
+
+#[test]
+fn an_operator_is_explained() {
+    let desk = Desk::new().with_model(GOOGLENET);
+    let arguments = [
+        GOOGLENET,
+        "--soc",
+        "vim3",
+        "--quiet",
+        "--no-plots",
+        "--explain",
+    ];
+    let explained = desk.run(&[&arguments[..], &["/avgpool/GlobalAveragePool"]].concat());
+    assert_snapshot!(explained.done());
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let desk = Desk::new().with_model("bert_base.onnx");
+    let mut child = desk
+        .command(&["inspect", "bert_base.onnx", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let mut byte = [0];
+    let mut out = child.stdout.take().expect("it is piped");
+    out.read_exact(&mut byte).expect("something is printed");
+    drop(out);
+    let run = Run::of(child.wait_with_output().expect("it ends"));
+    assert_eq!((run.code, run.err.as_str()), (0, ""));
+}

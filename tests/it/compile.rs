@@ -1,0 +1,197 @@
+//! Whole runs on real networks, judged by what must hold of every front, whatever the figures are.
+
+use paracompile::compile::{Compiled, Options, Progress, compile};
+use paracompile::cost::{CostOverrides, CostTable};
+use paracompile::emit::Goal;
+use paracompile::front::Figures;
+use paracompile::import::{ImportOptions, import};
+use paracompile::mapping::{Budget, Effort, Granularity};
+use paracompile::partition::CutRule;
+use paracompile::simulate::{SimulateOptions, simulate};
+use paracompile::soc::Soc;
+
+use crate::command::{Desk, model};
+
+fn compiled(name: &str, granularity: Granularity, max_stages: Option<usize>) -> Compiled {
+    let imported = import(&model(name), &ImportOptions::default()).expect("the model is committed");
+    let soc = Soc::builtin("vim3").expect("vim3 is built in");
+    let table = CostTable::new(&imported.graph, &soc, &CostOverrides::default(), None)
+        .expect("vim3 runs every operator");
+    let options = Options {
+        goal: Goal::Balanced,
+        granularity,
+        cuts: CutRule::default(),
+        max_stages,
+        gap_millionths: 0,
+        effort: Effort::Normal,
+        budget: Budget::UNLIMITED,
+        progress: Progress(&|_| ()),
+    };
+    compile(&imported.graph, &table, &options).expect("there is a front")
+}
+
+/// Latency, interval and energy.
+fn objectives(figures: &Figures) -> [f64; 3] {
+    [
+        figures.latency_s,
+        figures.interval_s,
+        figures.energy_active_j,
+    ]
+}
+
+/// Least latency of any plan of one stage.
+fn one_stage(compiled: &Compiled) -> f64 {
+    let front = compiled.front.plans.iter().map(|plan| &plan.figures);
+    let best = compiled
+        .front
+        .best_by_strategy
+        .values()
+        .map(|best| &best.figures);
+    front
+        .chain(best)
+        .filter(|figures| figures.stages.len() == 1)
+        .map(|figures| figures.latency_s)
+        .fold(f64::INFINITY, f64::min)
+}
+
+#[test]
+fn no_plan_of_a_front_dominates_another_and_no_baseline_beats_all() {
+    for name in ["googlenet.onnx", "squeezenet1_1.onnx"] {
+        let front = compiled(name, Granularity::Auto, None).front;
+        let points: Vec<_> = front
+            .plans
+            .iter()
+            .map(|plan| objectives(&plan.figures))
+            .collect();
+        for (index, point) in points.iter().enumerate() {
+            let dominated = points.iter().enumerate().any(|(other, better)| {
+                other != index && better.iter().zip(point).all(|(a, b)| a <= b)
+            });
+            assert!(!dominated, "{name}: {}", front.plans[index].file);
+        }
+        for objective in 0..3 {
+            let least =
+                |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min);
+            let on_front = least(&mut points.iter().map(|point| point[objective]));
+            let baseline = least(
+                &mut front
+                    .baselines
+                    .iter()
+                    .map(|it| objectives(&it.figures)[objective]),
+            );
+            let by_strategy = least(
+                &mut front
+                    .best_by_strategy
+                    .values()
+                    .map(|it| objectives(&it.figures)[objective]),
+            );
+            assert!(
+                on_front <= baseline && on_front <= by_strategy,
+                "{name}: {objective}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_simulator_agrees_with_every_plan_to_the_nanosecond() {
+    for name in ["googlenet.onnx", "mobilenet_v2.onnx"] {
+        for file in compiled(name, Granularity::Auto, None).files {
+            let run = simulate(&file.plan, &SimulateOptions::default()).expect("plans can be run");
+            let predicted = &file.plan.predicted;
+            assert_eq!(run.latency, predicted.latency_ns, "{name}: {}", file.file);
+            assert_eq!(run.interval, predicted.interval_ns, "{name}: {}", file.file);
+            assert_eq!(
+                run.saturated_latency, predicted.saturated_latency_ns,
+                "{name}: {}",
+                file.file
+            );
+            assert_eq!(
+                run.paced_latency, predicted.paced_latency_ns,
+                "{name}: {}",
+                file.file
+            );
+        }
+    }
+}
+
+#[test]
+fn auto_is_never_worse_than_coarse_heft_or_one_processor() {
+    for name in ["googlenet.onnx", "squeezenet1_1.onnx"] {
+        let auto = compiled(name, Granularity::Auto, Some(1));
+        let best = one_stage(&auto);
+        for other in [Granularity::Coarse, Granularity::Fine] {
+            let other = compiled(name, other, Some(1));
+            assert!(best <= one_stage(&other), "{name}");
+        }
+        for baseline in &auto.front.baselines {
+            assert!(
+                best <= baseline.figures.latency_s,
+                "{name}: {}",
+                baseline.name
+            );
+        }
+    }
+}
+
+#[test]
+fn limits_on_stages_and_processors_hold() {
+    let one = compiled("googlenet.onnx", Granularity::Auto, Some(1));
+    assert!(one.files.iter().all(|file| file.plan.stages.len() == 1));
+    let desk = Desk::new().with_model("googlenet.onnx");
+    let arguments = ["googlenet.onnx", "--soc", "vim3", "-q", "--out", "o"];
+    desk.run(&[&arguments[..], &["--processors", "big,little"]].concat())
+        .done();
+    for (file, bytes) in desk.files("o") {
+        if file.starts_with("plans/") || file.starts_with("baselines/") {
+            let plan: paracompile::plan::Plan =
+                serde_json::from_slice(&bytes).expect("it is a plan");
+            assert!(plan.processors.iter().all(|it| it.name != "gpu"), "{file}");
+        }
+    }
+}
+
+#[test]
+fn the_bytes_do_not_depend_on_threads_or_on_the_run() {
+    let desk = Desk::new().with_model("googlenet.onnx");
+    let run = |out: &str, threads: &str| {
+        desk.run(&[
+            "googlenet.onnx",
+            "--soc",
+            "vim3",
+            "-q",
+            "--out",
+            out,
+            "--threads",
+            threads,
+        ])
+        .done();
+        desk.files(out)
+    };
+    let one = run("one", "1");
+    assert_eq!(one, run("two", "2"));
+    assert_eq!(one, run("one", "1"));
+}
+
+#[test]
+fn a_time_limit_is_said_in_the_files() {
+    let desk = Desk::new().with_model("bert_base.onnx");
+    let out = desk.run(&[
+        "bert_base.onnx",
+        "--soc",
+        "vim3",
+        "--no-plots",
+        "--out",
+        "o",
+        "--time-limit",
+        "0.01",
+    ]);
+    // So little time may end before any mapping is complete; then nothing is written.
+    if out.code == 130 {
+        assert!(!desk.path("o").exists());
+        return;
+    }
+    assert!(out.done().contains("cut by the time limit"));
+    let front = std::fs::read_to_string(desk.path("o/front.json")).expect("it is written");
+    assert!(front.contains("\"stopped_by\": \"time\""), "{front}");
+}
