@@ -1,0 +1,213 @@
+//! Lower bounds from what lies between two operators: it has to be done after one ends and before the other starts.
+//!
+//! Between them every processor works at most for that time, so priced load over the sum of prices is a bound of it, for any prices.
+//! Such distances are chained like path lengths (max-plus), with shortest ways to and from each operator as further candidates.
+//! Moves and idle time between the two are not seen.
+
+use super::Problem;
+use super::bounds::{Paths, load_prices};
+
+/// More operators have too many pairs; they get the intervals from the start and to the end alone.
+const LARGEST_FOR_PAIRS: usize = 400;
+
+/// Whole, halves and thirds of the order have prices of their own.
+const PIECES: [usize; 3] = [1, 2, 3];
+
+/// How many price vectors there are.
+const PRICES: usize = 6;
+
+/// No mapping takes less.
+pub(super) fn interval_bound(problem: &Problem, paths: &Paths) -> u64 {
+    let loads = Loads::new(problem);
+    let before = related(problem);
+    let behind = transposed(&before);
+    let count = problem.operators.len();
+    let least: Vec<u64> = problem
+        .operators
+        .iter()
+        .map(|operator| operator.times.iter().flatten().map(|time| time.count()))
+        .map(|times| times.min().unwrap_or(0))
+        .collect();
+    let has_pairs = count <= LARGEST_FOR_PAIRS;
+    let mut between = vec![0; count.div_ceil(64)];
+    let mut starts = vec![0_u64; count];
+    for w in 0..count {
+        let mut start = paths.least_head(problem, w).max(loads.of(&before[w]));
+        if has_pairs {
+            for u in members(&before[w]) {
+                intersect(&behind[u], &before[w], &mut between);
+                let end = starts[u].saturating_add(least[u]);
+                start = start.max(end.saturating_add(loads.of(&between)));
+            }
+        }
+        starts[w] = start;
+    }
+    let mut rests = vec![0_u64; count];
+    for u in (0..count).rev() {
+        let mut rest = paths.least_tail(problem, u).max(loads.of(&behind[u]));
+        if has_pairs {
+            for w in members(&behind[u]) {
+                intersect(&behind[u], &before[w], &mut between);
+                let from = rests[w].saturating_add(least[w]);
+                rest = rest.max(from.saturating_add(loads.of(&between)));
+            }
+        }
+        rests[u] = rest;
+    }
+    (0..count)
+        .map(|v| starts[v].saturating_add(least[v]).saturating_add(rests[v]))
+        .max()
+        .unwrap_or(0)
+}
+
+/// Priced work of each operator, under several prices.
+struct Loads {
+    work: Vec<[u64; PRICES]>,
+    sums: [u64; PRICES],
+}
+
+impl Loads {
+    fn new(problem: &Problem) -> Self {
+        let count = problem.operators.len();
+        let mut work = vec![[0; PRICES]; count];
+        let mut sums = [1; PRICES];
+        let pieces = PIECES
+            .iter()
+            .flat_map(|&pieces| (0..pieces).map(move |piece| (pieces, piece)));
+        for (at, (pieces, piece)) in pieces.enumerate() {
+            let part = Problem {
+                homes: problem.homes.clone(),
+                operators: problem.operators[count * piece / pieces..count * (piece + 1) / pieces]
+                    .to_vec(),
+                ..Problem::default()
+            };
+            let prices = load_prices(&part);
+            sums[at] = prices.iter().sum::<u64>().max(1);
+            for (row, operator) in work.iter_mut().zip(&problem.operators) {
+                row[at] = operator
+                    .times
+                    .iter()
+                    .zip(&prices)
+                    .filter_map(|(time, &price)| {
+                        time.map(|time| time.count().saturating_mul(price))
+                    })
+                    .min()
+                    .unwrap_or(0);
+            }
+        }
+        Self { work, sums }
+    }
+
+    /// Least time that all operators of a set take together.
+    fn of(&self, set: &[u64]) -> u64 {
+        let mut total = [0_u64; PRICES];
+        for operator in members(set) {
+            for (sum, work) in total.iter_mut().zip(&self.work[operator]) {
+                *sum = sum.saturating_add(*work);
+            }
+        }
+        total
+            .iter()
+            .zip(&self.sums)
+            .map(|(work, sum)| work.div_ceil(*sum))
+            .max()
+            .unwrap_or(0)
+    }
+}
+
+/// For each operator the set of those that must be done before it.
+fn related(problem: &Problem) -> Vec<Vec<u64>> {
+    let words = problem.operators.len().div_ceil(64);
+    let mut before: Vec<Vec<u64>> = Vec::with_capacity(problem.operators.len());
+    for operator in &problem.operators {
+        let mut set = vec![0; words];
+        let producers = operator
+            .reads
+            .iter()
+            .filter_map(|&tensor| problem.tensors[tensor].producer);
+        for producer in producers {
+            for (word, other) in set.iter_mut().zip(&before[producer]) {
+                *word |= other;
+            }
+            set[producer >> 6] |= 1 << (producer & 63);
+        }
+        before.push(set);
+    }
+    before
+}
+
+fn transposed(before: &[Vec<u64>]) -> Vec<Vec<u64>> {
+    let mut behind = vec![vec![0_u64; before.len().div_ceil(64)]; before.len()];
+    for (w, set) in before.iter().enumerate() {
+        for u in members(set) {
+            behind[u][w >> 6] |= 1 << (w & 63);
+        }
+    }
+    behind
+}
+
+fn intersect(a: &[u64], b: &[u64], into: &mut [u64]) {
+    for ((word, a), b) in into.iter_mut().zip(a).zip(b) {
+        *word = a & b;
+    }
+}
+
+/// The elements of a set of bits, ascending.
+fn members(set: &[u64]) -> impl Iterator<Item = usize> {
+    set.iter().enumerate().flat_map(|(index, &word)| {
+        let mut left = word;
+        std::iter::from_fn(move || {
+            (left != 0).then(|| {
+                let bit = left.trailing_zeros() as usize;
+                left &= left - 1;
+                index << 6 | bit
+            })
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::oracle::{from_edges, instance};
+    use super::*;
+
+    #[test]
+    fn two_fans_in_a_row_add_up() {
+        // Two operators of 10 side by side, then one of 1, then two of 10 again, on one processor each way: paths take 21, load 41.
+        let times = [vec![10], vec![10], vec![1], vec![10], vec![10]];
+        let edges = [(0, 2), (1, 2), (2, 3), (2, 4)];
+        let problem = from_edges(&times, &edges, |_, _, _| 0);
+        assert_eq!(interval_bound(&problem, &Paths::new(&problem)), 41);
+    }
+
+    #[test]
+    fn no_interval_exceeds_a_known_value() {
+        for name in [
+            "incA_p3",
+            "incC_p3",
+            "inc6_p2",
+            "inc6_p3",
+            "inc6_p4",
+            "tf1_p3",
+            "tf2_p3",
+            "tf4_p3",
+            "tf8_p3",
+            "tf16_p2",
+            "tf16_p3",
+            "tf16_p4",
+            "petr1_p3",
+            "nas50_p3",
+            "nas100_p3",
+            "lay50_p3",
+            "lay100_p3",
+            "incv3_p3",
+            "incv4_p2",
+            "incv4_p3",
+            "incv4_p4",
+        ] {
+            let (problem, known) = instance(name);
+            let bound = interval_bound(&problem, &Paths::new(&problem));
+            assert!(bound <= known, "{name}: {bound} > {known}");
+        }
+    }
+}
