@@ -8,7 +8,7 @@ use super::Problem;
 use super::bounds::{Paths, load_prices};
 
 /// More operators have too many pairs; they get the intervals from the start and to the end alone.
-const LARGEST_FOR_PAIRS: usize = 400;
+const LARGEST_FOR_PAIRS: usize = 300;
 
 /// Whole, halves and thirds of the order have prices of their own.
 const PIECES: [usize; 3] = [1, 2, 3];
@@ -31,24 +31,35 @@ pub(super) fn interval_bound(problem: &Problem, paths: &Paths) -> u64 {
     let has_pairs = count <= LARGEST_FOR_PAIRS;
     let mut between = vec![0; count.div_ceil(64)];
     let mut starts = vec![0_u64; count];
+    let totals: Vec<_> = before.iter().map(|set| loads.total(set)).collect();
     for w in 0..count {
-        let mut start = paths.least_head(problem, w).max(loads.of(&before[w]));
+        let mut start = paths.least_head(problem, w).max(loads.time(&totals[w]));
         if has_pairs {
             for u in members(&before[w]) {
-                intersect(&behind[u], &before[w], &mut between);
                 let end = starts[u].saturating_add(least[u]);
+                // What is between is before the one and not before the other.
+                let most = loads.time(&difference(&totals[w], &totals[u]));
+                if end.saturating_add(most) <= start {
+                    continue;
+                }
+                intersect(&behind[u], &before[w], &mut between);
                 start = start.max(end.saturating_add(loads.of(&between)));
             }
         }
         starts[w] = start;
     }
     let mut rests = vec![0_u64; count];
+    let totals: Vec<_> = behind.iter().map(|set| loads.total(set)).collect();
     for u in (0..count).rev() {
-        let mut rest = paths.least_tail(problem, u).max(loads.of(&behind[u]));
+        let mut rest = paths.least_tail(problem, u).max(loads.time(&totals[u]));
         if has_pairs {
             for w in members(&behind[u]) {
-                intersect(&behind[u], &before[w], &mut between);
                 let from = rests[w].saturating_add(least[w]);
+                let most = loads.time(&difference(&totals[u], &totals[w]));
+                if from.saturating_add(most) <= rest {
+                    continue;
+                }
+                intersect(&behind[u], &before[w], &mut between);
                 rest = rest.max(from.saturating_add(loads.of(&between)));
             }
         }
@@ -100,6 +111,10 @@ impl Loads {
 
     /// Least time that all operators of a set take together.
     fn of(&self, set: &[u64]) -> u64 {
+        self.time(&self.total(set))
+    }
+
+    fn total(&self, set: &[u64]) -> [u64; PRICES] {
         let mut total = [0_u64; PRICES];
         for operator in members(set) {
             for (sum, work) in total.iter_mut().zip(&self.work[operator]) {
@@ -107,12 +122,24 @@ impl Loads {
             }
         }
         total
+    }
+
+    fn time(&self, total: &[u64; PRICES]) -> u64 {
+        total
             .iter()
             .zip(&self.sums)
             .map(|(work, sum)| work.div_ceil(*sum))
             .max()
             .unwrap_or(0)
     }
+}
+
+fn difference(whole: &[u64; PRICES], part: &[u64; PRICES]) -> [u64; PRICES] {
+    let mut left = *whole;
+    for (left, part) in left.iter_mut().zip(part) {
+        *left = left.saturating_sub(*part);
+    }
+    left
 }
 
 /// For each operator the set of those that must be done before it.
