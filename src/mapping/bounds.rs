@@ -1,17 +1,21 @@
-//! Lower bounds on the makespan: longest paths, and load shared out by prices.
+//! Lower bounds on the makespan: longest paths, and load shared out by prices, of the whole and between operators.
 //!
 //! Disjunctions are ignored: no order of two operators on one processor is decided here.
 //! Bounds from linear programs belong to the MILP.
 
 use paracompile_plan::Nanoseconds;
 
+use super::intervals::interval_bound;
 use super::{Problem, Tensor};
 
 /// No mapping that uses every required processor takes less.
 pub fn lower_bound(problem: &Problem) -> Nanoseconds {
     let paths = Paths::new(problem);
     let prices = load_prices(problem);
-    let by_path = paths.bound(problem).max(paths.required_bound(problem));
+    let by_path = paths
+        .bound(problem)
+        .max(paths.required_bound(problem))
+        .max(interval_bound(problem, &paths));
     Nanoseconds::new(load_bound(problem, &paths, &prices, by_path))
 }
 
@@ -54,6 +58,24 @@ impl Paths {
     /// Least time from the end of `operator` on `processor` to the end of everything that depends on it.
     pub(super) fn tail_of(&self, operator: usize, processor: usize) -> u64 {
         self.tails[operator * self.processors + processor]
+    }
+
+    /// Earliest start of `operator` anywhere.
+    pub(super) fn least_head(&self, problem: &Problem, operator: usize) -> u64 {
+        self.least(problem, &self.heads, operator)
+    }
+
+    /// Least time from the end of `operator` anywhere to the end of everything that depends on it.
+    pub(super) fn least_tail(&self, problem: &Problem, operator: usize) -> u64 {
+        self.least(problem, &self.tails, operator)
+    }
+
+    fn least(&self, problem: &Problem, times: &[u64], operator: usize) -> u64 {
+        (0..self.processors)
+            .filter(|&processor| problem.operators[operator].times[processor].is_some())
+            .map(|processor| times[operator * self.processors + processor])
+            .min()
+            .unwrap_or(0)
     }
 
     fn head(&self, problem: &Problem, operator: usize, processor: usize) -> u64 {

@@ -13,6 +13,7 @@ pub mod decompose;
 mod enumeration;
 pub mod fine;
 pub mod frontier;
+mod intervals;
 mod list_schedule;
 mod local_search;
 

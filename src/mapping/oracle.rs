@@ -363,7 +363,8 @@ pub(super) fn from_edges(
 
 #[derive(serde::Deserialize)]
 struct Instance {
-    t: Vec<Vec<u64>>,
+    /// Negative where an operator is not supported.
+    t: Vec<Vec<i64>>,
     edges: Vec<(usize, usize)>,
     comm: Vec<Vec<Vec<u64>>>,
 }
@@ -376,9 +377,21 @@ pub(super) fn instance(name: &str) -> (Problem, u64) {
     let known = std::fs::read_to_string(format!("{folder}/best_known.json")).unwrap();
     let known: serde_json::Value = serde_json::from_str(&known).unwrap();
     let best = known[name]["best_known"].as_u64().unwrap();
-    let problem = from_edges(&instance.t, &instance.edges, |edge, a, b| {
+    let times: Vec<Vec<u64>> = instance
+        .t
+        .iter()
+        .map(|row| row.iter().map(|&time| time.max(0).unsigned_abs()).collect())
+        .collect();
+    let mut problem = from_edges(&times, &instance.edges, |edge, a, b| {
         instance.comm[edge][a][b]
     });
+    for (operator, row) in problem.operators.iter_mut().zip(&instance.t) {
+        for (slot, &time) in operator.times.iter_mut().zip(row) {
+            if time < 0 {
+                *slot = None;
+            }
+        }
+    }
     (problem, best)
 }
 

@@ -113,13 +113,20 @@ fn solve_fine(request: &BlockRequest<'_>) -> Vec<BlockExit> {
         Reached::Schedules => {}
     }
     let variants = variants(problem, leaving);
+    // The places of the exit share the work.
+    let each = BlockRequest {
+        shared_by: request
+            .shared_by
+            .saturating_mul(variants.len().max(1) as u64),
+        ..*request
+    };
     let mut is_improved = false;
     for variant in &variants {
-        is_improved |= found.offer_schedules(request, &variant.problem, variant.bound);
+        is_improved |= found.offer_schedules(&each, &variant.problem, variant.bound);
         // A search that used every processor anyway need not be told to.
         if coverage == Coverage::Every && !found.covers(variant.place, problem.eligible()) {
             let everywhere = using_all(&variant.problem);
-            is_improved |= found.offer_schedules(request, &everywhere, variant.bound);
+            is_improved |= found.offer_schedules(&each, &everywhere, variant.bound);
         }
     }
     let mut bounds = bounds(&variants);

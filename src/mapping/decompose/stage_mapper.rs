@@ -113,7 +113,7 @@ pub enum Ends {
 type Memo = Mutex<HashMap<(usize, Entry, ProcessorSet, Ends), Arc<Vec<StageOption>>>>;
 
 /// What overlapping parts of a block get of its counted work, as a divisor.
-const SHARE_OF_PARTS: u64 = 16;
+const SHARE_OF_PARTS: u64 = 24;
 
 /// Maps stages, and remembers what it has mapped.
 #[derive(Debug)]
