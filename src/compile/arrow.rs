@@ -160,7 +160,7 @@ fn rivals(
     let candidates: Vec<Candidate> = searched.into_iter().chain(baselines).collect();
     if candidates.is_empty() {
         return Err(match options.budget.stopped_by() {
-            Some(_) => CompileError::Interrupted,
+            Some(stopped_by) => CompileError::Stopped(stopped_by),
             None => CompileError::NoMapping {
                 max_stages: max_stages(inputs, options),
             },

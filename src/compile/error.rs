@@ -1,6 +1,7 @@
 //! Why a compile run finds nothing, and whose fault that is.
 
 use paracompile_plan::Violation;
+use paracompile_plan::plan::StoppedBy;
 
 /// Why there is no front.
 ///
@@ -12,7 +13,7 @@ pub enum CompileError {
     NothingToMap,
     /// The chip's fault: no mapping fits its memories.
     #[error(
-        "no mapping fits the memories of `{soc}`; the smallest need of {memory} is {needed} bytes, it has {limit}"
+        "no mapping that was found fits the memories of `{soc}`; the closest needs {needed} bytes of `{memory}`, which has {limit}"
     )]
     DoesNotFit {
         /// The chip.
@@ -30,9 +31,12 @@ pub enum CompileError {
         /// The limit.
         max_stages: usize,
     },
-    /// The search was stopped before any mapping was complete.
-    #[error("stopped before any mapping was complete")]
-    Interrupted,
+    /// The user stopped the search, or let it run out of time, before any mapping was complete.
+    #[error("{} before any mapping was complete", match .0 {
+        StoppedBy::Time => "the time limit was reached",
+        StoppedBy::Complete | StoppedBy::Gap | StoppedBy::Work | StoppedBy::Interrupt => "stopped",
+    })]
+    Stopped(StoppedBy),
     /// Ours: a plan that the checker refuses.
     #[error("the plan {file} breaks its own rules: {}", .violations.first().map_or_else(String::new, ToString::to_string))]
     Wrong {

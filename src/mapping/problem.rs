@@ -42,7 +42,7 @@ pub struct Tensor {
     /// The operator that writes it; `None` for a tensor that enters.
     pub producer: Option<usize>,
     /// For a tensor that enters: the locations that hold it when the stage starts, the producer's first; moves start from the first.
-    /// A reader needs no move if one of them is where it reads, or is without a move from there in [`Tensor::moves`].
+    /// See [`Tensor::is_held_for`] for whom they serve.
     pub held: Vec<usize>,
     /// Operators that read it, each once, ascending.
     pub readers: Vec<usize>,

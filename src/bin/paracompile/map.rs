@@ -180,7 +180,9 @@ fn failed(error: &CompileError) -> Failure {
             .with_help("offer more processors, or correct the size of the memory in the profile"),
         CompileError::NoMapping { .. } => Failure::from_error(Kind::No, error)
             .with_help("no processor alone supports everything: allow more stages or processors"),
-        CompileError::Interrupted => Failure::from_error(Kind::Interrupted, error),
+        CompileError::Stopped(StoppedBy::Time) => Failure::from_error(Kind::No, error)
+            .with_help("give it more time with --time-limit, or ask for less with --effort quick"),
+        CompileError::Stopped(_) => Failure::from_error(Kind::Interrupted, error),
         CompileError::Wrong { violations, .. } => {
             Failure::from_error(Kind::Bug, error).with_details(violations.iter().skip(1).take(20))
         }
