@@ -4,15 +4,18 @@
 //! This crate knows neither: it depends on no solver, no model format and no device, so that the checker cannot share a fault with what it judges.
 //!
 //! ```no_run
-//! # fn facts() -> paracompile_plan::facts::ModelFacts { unimplemented!() }
 //! use std::path::Path;
-//! use paracompile_plan::{check_structure, read_plan};
 //!
-//! let plan = read_plan(Path::new("plans/01-single-big.json"))?;
-//! for violation in check_structure(&plan, &facts()) {
-//!     eprintln!("{violation}");
+//! use paracompile_plan::facts::ModelFacts;
+//! use paracompile_plan::{ReadError, check_structure, read_plan};
+//!
+//! fn print_violations(facts: &ModelFacts) -> Result<(), ReadError> {
+//!     let plan = read_plan(Path::new("plans/01-single-big.json"))?;
+//!     for violation in check_structure(&plan, facts) {
+//!         eprintln!("{violation}");
+//!     }
+//!     Ok(())
 //! }
-//! # Ok::<(), paracompile_plan::ReadError>(())
 //! ```
 
 mod units;
