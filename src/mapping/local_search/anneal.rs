@@ -131,17 +131,17 @@ impl<'a> Annealing<'a> {
             sum += *weight;
         }
         let mut left = self.random.unit() * sum;
-        let mut last = 0;
-        for (index, &weight) in self.weights.iter().enumerate() {
-            if weight > 0.0 {
-                last = index;
-                left -= weight;
+        let mut drawn = 0;
+        for (index, &share) in self.weights.iter().enumerate() {
+            if share > 0.0 {
+                drawn = index;
+                left -= share;
                 if left < 0.0 {
                     break;
                 }
             }
         }
-        self.insertions[last]
+        self.insertions[drawn]
     }
 
     /// A chain of successive operators to one processor, or two operators to each other's, kept by the rule of Metropolis.

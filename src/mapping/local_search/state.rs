@@ -170,7 +170,7 @@ impl<'a> State<'a> {
         let terrain = self.terrain;
         for word in (0..self.falling.len()).rev() {
             while self.falling[word] != 0 {
-                let bit = 63 - self.falling[word].leading_zeros();
+                let bit = self.falling[word].ilog2();
                 self.falling[word] &= !(1 << bit);
                 let operator = self.order[word << 6 | bit as usize];
                 let processor = self.processors[operator];
