@@ -17,7 +17,7 @@ use crate::emit::{self, FrontRequest};
 use crate::mapping::decompose::{MapperOptions, StageGraph, StageMapper};
 use crate::pareto::{Epsilon, Score};
 use crate::partition::{Segments, fuse_for, segment_by};
-use crate::pipeline::{Candidate, MemoryDemand, pipelines};
+use crate::pipeline::{Candidate, MemoryDemand, Sources, pipelines};
 
 /// The relative width within which one plan of the front stands for others of nearly the same energy.
 const EPSILON: Epsilon = Epsilon::from_millionths(10_000);
@@ -56,7 +56,8 @@ pub fn compile(
     step("mapping blocks");
     mapper.prepare();
     step("searching pipelines");
-    let searched = search(&inputs, &mapper, options);
+    let demand = MemoryDemand::new(&segments.graph, table);
+    let searched = search(&inputs, &mapper, &demand, options);
     let baselines = baselines(&inputs, &mapper);
     step("timing candidates");
     agree(&inputs, &searched)?;
@@ -99,6 +100,7 @@ pub fn compile(
     })
     .expect("candidates are not empty, so the front has a plan for each goal");
     Ok(Compiled {
+        tight: demand.names(),
         front,
         files,
         cloud: cloud(&candidates),
@@ -109,13 +111,17 @@ pub fn compile(
 fn mapper<'a>(inputs: &Inputs<'a>, options: &Options<'a>) -> StageMapper<'a> {
     StageMapper::new(
         StageGraph::new(inputs.segments, inputs.table, allowed(inputs)),
-        MapperOptions {
-            granularity: options.granularity,
-            gap_millionths: options.gap_millionths,
-            effort: options.effort,
-            budget: options.budget,
-        },
+        mapper_options(options),
     )
+}
+
+const fn mapper_options<'a>(options: &Options<'a>) -> MapperOptions<'a> {
+    MapperOptions {
+        granularity: options.granularity,
+        gap_millionths: options.gap_millionths,
+        effort: options.effort,
+        budget: options.budget,
+    }
 }
 
 fn allowed(inputs: &Inputs<'_>) -> ProcessorSet {
@@ -127,24 +133,36 @@ fn max_stages(inputs: &Inputs<'_>, options: &Options<'_>) -> usize {
 }
 
 /// The pipelines that no other covers; where the memories hold none, those of a chip with room for all, which say how much is missing.
-fn search(inputs: &Inputs<'_>, mapper: &StageMapper<'_>, options: &Options<'_>) -> Vec<Candidate> {
-    let within = |demand: &MemoryDemand<'_>| {
+fn search(
+    inputs: &Inputs<'_>,
+    fastest: &StageMapper<'_>,
+    demand: &MemoryDemand<'_>,
+    options: &Options<'_>,
+) -> Vec<Candidate> {
+    let lean: Vec<StageMapper<'_>> = demand
+        .prices()
+        .into_iter()
+        .map(|price| {
+            let graph = fastest
+                .graph()
+                .priced(|op, processor| demand.charge(price, op, processor));
+            StageMapper::new(graph, mapper_options(options))
+        })
+        .collect();
+    let within = |demand: &MemoryDemand<'_>, lean: &[StageMapper<'_>]| {
+        let sources = Sources {
+            fastest,
+            lean,
+            demand,
+        };
         let cuts = inputs.segments.cuts.len();
         let max_stages = max_stages(inputs, options);
-        pipelines(
-            mapper,
-            demand,
-            cuts,
-            allowed(inputs),
-            max_stages,
-            options.budget,
-        )
+        pipelines(sources, cuts, allowed(inputs), max_stages, options.budget)
     };
-    let fused = &inputs.segments.graph;
-    let demand = MemoryDemand::new(fused, inputs.table);
-    let found = within(&demand);
-    if found.is_empty() && !demand.limits().is_empty() {
-        return within(&MemoryDemand::unlimited(fused, inputs.table));
+    let found = within(demand, &lean);
+    if found.is_empty() && !lean.is_empty() {
+        let unlimited = MemoryDemand::unlimited(&inputs.segments.graph, inputs.table);
+        return within(&unlimited, &lean);
     }
     found
 }

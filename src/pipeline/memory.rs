@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use paracompile_frontend::cost::CostTable;
-use paracompile_frontend::soc::{LocationId, MemoryId, ProcessorSet};
+use paracompile_frontend::soc::{LocationId, MemoryId, ProcessorId, ProcessorSet};
 use paracompile_plan::{Bytes, Nanoseconds};
 
 use crate::mapping::StageMapping;
@@ -52,6 +52,50 @@ impl<'a> MemoryDemand<'a> {
             table,
             limited: Vec::new(),
         }
+    }
+
+    /// The names of the memories that can bind.
+    pub fn names(&self) -> Vec<String> {
+        let memories = &self.table.soc.memories;
+        let names = self.limited.iter();
+        names
+            .map(|&(memory, _)| memories[memory].name.clone())
+            .collect()
+    }
+
+    /// Prices of a byte in a memory that can bind, in picoseconds, lowest first; none where no memory can.
+    ///
+    /// At price one, keeping all weights there would cost as much as the whole network takes on its fastest processors; the others lie around it.
+    pub fn prices(&self) -> Vec<u64> {
+        if self.limited.is_empty() {
+            return Vec::new();
+        }
+        let processors = || self.table.soc.processors.ids();
+        let mut time = Nanoseconds::ZERO;
+        let mut weights = Bytes::ZERO;
+        for (_, op) in self.fused.ops.iter() {
+            let costs =
+                processors().filter_map(|processor| self.table.group(&op.members, processor));
+            time += costs.map(|cost| cost.time).min().unwrap_or_default();
+            weights += op.weight_bytes();
+        }
+        let one = time.times(1000).count() / weights.count().max(1);
+        let mut prices: Vec<u64> = [1, 4, 16, 64, 256]
+            .map(|share| one.saturating_mul(share) / 8)
+            .to_vec();
+        prices.retain(|&price| price > 0);
+        prices.dedup();
+        prices
+    }
+
+    /// What an operator's weights cost on a processor at a price of [`MemoryDemand::prices`].
+    pub fn charge(&self, price: u64, op: FusedOpId, processor: ProcessorId) -> Nanoseconds {
+        let memory = self.table.soc.processors[processor].memory;
+        if self.limited.iter().all(|&(limited, _)| limited != memory) {
+            return Nanoseconds::ZERO;
+        }
+        let bytes = self.fused.ops[op].weight_bytes();
+        Nanoseconds::new(bytes.times(price).count() / 1000)
     }
 
     /// The sizes of the memories that can bind.

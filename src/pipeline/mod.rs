@@ -4,8 +4,10 @@ mod label_set;
 mod memory;
 mod pipelines;
 mod search;
+mod stage_offers;
 
 pub use label_set::Cost;
 pub use memory::MemoryDemand;
 pub use pipelines::{Candidate, pipelines};
 pub use search::{Chosen, Found, Offer, Space, search};
+pub use stage_offers::Sources;

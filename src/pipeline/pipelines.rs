@@ -9,9 +9,9 @@ use paracompile_plan::{Nanojoules, Nanoseconds};
 use rayon::prelude::*;
 
 use super::Cost;
-use super::memory::MemoryDemand;
 use super::search::{Asked, Found, Offer, Space, search};
-use crate::mapping::decompose::{Ends, Entry, StageMapper, StageOption};
+use super::stage_offers::Sources;
+use crate::mapping::decompose::Entry;
 use crate::mapping::{Budget, PipelineMapping};
 
 /// A complete pipeline with the cost that the search found for it.
@@ -46,10 +46,9 @@ impl Candidate {
 /// All pipelines of at most `max_stages` stages that no other on the same processors covers, by processor set, then latency.
 ///
 /// `allowed` is what the chip offers; a plan may leave processors unused.
-/// `cuts` is the number of cut points; `demand` tells which memories can bind (rule M8).
+/// `cuts` is the number of cut points.
 pub fn pipelines(
-    mapper: &StageMapper<'_>,
-    demand: &MemoryDemand<'_>,
+    sources: Sources<'_>,
     cuts: usize,
     allowed: ProcessorSet,
     max_stages: usize,
@@ -58,41 +57,51 @@ pub fn pipelines(
     let sets: Vec<ProcessorSet> = allowed.subsets().collect();
     let found: Vec<Vec<Candidate>> = sets
         .par_iter()
-        .map(|&used| on_exactly(mapper, demand, cuts, used, max_stages, budget))
+        .map(|&used| on_exactly(sources, cuts, used, max_stages, budget))
         .collect();
     found.into_iter().flatten().collect()
 }
 
 fn on_exactly(
-    mapper: &StageMapper<'_>,
-    demand: &MemoryDemand<'_>,
+    sources: Sources<'_>,
     cuts: usize,
     used: ProcessorSet,
     max_stages: usize,
     budget: Budget<'_>,
 ) -> Vec<Candidate> {
+    let Sources {
+        fastest, demand, ..
+    } = sources;
     let limits = demand.limits();
-    let entries = Entries::new(mapper.entry_at_start());
+    let entries = Entries::new(fastest.entry_at_start());
     let announce = |asked: &[Asked]| {
         let known: Vec<(Asked, Arc<Entry>)> = asked
             .iter()
             .map(|&asked| (asked, entries.at(asked.entry)))
             .collect();
-        known.par_iter().for_each(|(asked, entry)| {
-            mapper.options_to(asked.start, entry, asked.processors, ends(asked.is_last));
-        });
+        known
+            .par_iter()
+            .for_each(|(asked, entry)| sources.prepare(*asked, entry));
     };
     let offers = |asked: Asked| {
-        let cut = asked.start;
         let entry = entries.at(asked.entry);
-        let options = mapper.options_to(cut, &entry, asked.processors, ends(asked.is_last));
-        let offers = options.iter().map(|option| Offer {
+        let offered = sources.offered(asked, &entry, used);
+        let offers = offered.iter().map(|offered| Offer {
+            end: offered.end(),
+            // Nothing is read behind the end, so that where tensors are left there makes no difference.
+            exit: if offered.end() + 1 == cuts {
+                0
+            } else {
+                entries.number(offered.exit())
+            },
+            time_alone: offered.time_alone,
+            time: offered.time,
+            energy: offered.energy,
             memory: if limits.is_empty() {
                 Vec::new()
             } else {
-                demand.of_stage(mapper, cut, &entry, &option.mapping(), used)
+                demand.of_stage(fastest, asked.start, &entry, &offered.mapping(), used)
             },
-            ..offer(option, used, cuts, &entries)
         });
         Arc::new(offers.collect())
     };
@@ -106,44 +115,30 @@ fn on_exactly(
     };
     search(&space, &|| budget.should_stop())
         .into_iter()
-        .map(|found| complete(mapper, &entries, found))
+        .map(|found| complete(sources, &entries, used, found))
         .collect()
 }
 
-const fn ends(is_last: bool) -> Ends {
-    if is_last { Ends::Last } else { Ends::Inner }
-}
-
-fn offer(option: &StageOption, used: ProcessorSet, cuts: usize, entries: &Entries) -> Offer {
-    let retimed = option
-        .under(used)
-        .expect("the search offers stages on subsets of the final set alone");
-    // Nothing is read behind the end, so that where tensors are left there makes no difference.
-    let exit = if option.end + 1 == cuts {
-        0
-    } else {
-        entries.number(&option.exit)
-    };
-    Offer {
-        end: option.end,
-        exit,
-        time_alone: option.time,
-        time: retimed.time,
-        energy: retimed.energy,
-        memory: Vec::new(),
-    }
-}
-
-fn complete(mapper: &StageMapper<'_>, entries: &Entries, found: Found) -> Candidate {
+fn complete(
+    sources: Sources<'_>,
+    entries: &Entries,
+    used: ProcessorSet,
+    found: Found,
+) -> Candidate {
     let count = found.stages.len();
     let stages = found
         .stages
         .iter()
         .enumerate()
         .map(|(index, chosen)| {
-            let entry = entries.at(chosen.entry);
-            let ends = ends(index + 1 == count);
-            mapper.options_to(chosen.start, &entry, chosen.processors, ends)[chosen.offer].mapping()
+            let asked = Asked {
+                start: chosen.start,
+                entry: chosen.entry,
+                processors: chosen.processors,
+                is_last: index + 1 == count,
+            };
+            let offered = sources.offered(asked, &entries.at(chosen.entry), used);
+            offered[chosen.offer].mapping()
         })
         .collect();
     Candidate {

@@ -7,7 +7,7 @@ use paracompile::import::{ImportOptions, import};
 use paracompile::mapping::decompose::{MapperOptions, StageGraph, StageMapper};
 use paracompile::mapping::{Budget, Effort, Granularity};
 use paracompile::partition::{CutRule, fuse_for, segment_by};
-use paracompile::pipeline::{MemoryDemand, pipelines};
+use paracompile::pipeline::{MemoryDemand, Sources, pipelines};
 use paracompile::plan::StoppedBy;
 use paracompile::soc::{ProcessorSet, Soc};
 use paracompile_plan::Nanoseconds;
@@ -33,8 +33,11 @@ fn check(model: &str) {
     );
     mapper.prepare();
     let candidates = pipelines(
-        &mapper,
-        &MemoryDemand::new(&segments.graph, &table),
+        Sources {
+            fastest: &mapper,
+            lean: &[],
+            demand: &MemoryDemand::new(&segments.graph, &table),
+        },
         segments.cuts.len(),
         allowed,
         allowed.len(),

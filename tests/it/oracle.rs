@@ -9,7 +9,7 @@ use paracompile::mapping::{
     Budget, Effort, Granularity, PipelineMapping, StageMapping, StageProof,
 };
 use paracompile::partition::{CutRule, Segments, fuse, segment_by};
-use paracompile::pipeline::{MemoryDemand, pipelines};
+use paracompile::pipeline::{MemoryDemand, Sources, pipelines};
 use paracompile_frontend::arena::Id;
 use paracompile_frontend::soc::ProcessorSet;
 use paracompile_plan::plan::StoppedBy;
@@ -135,8 +135,11 @@ fn searched(both: &Both) -> Vec<[u64; 3]> {
     mapper.prepare();
     let cuts = segments.cuts.len();
     let mut values: Vec<[u64; 3]> = pipelines(
-        &mapper,
-        &MemoryDemand::new(&segments.graph, table),
+        Sources {
+            fastest: &mapper,
+            lean: &[],
+            demand: &MemoryDemand::new(&segments.graph, table),
+        },
         cuts,
         allowed,
         both.scope.max_stages,

@@ -88,6 +88,7 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
     progress.clear();
     if !args.quiet {
         warn_of_busy_links(&compiled);
+        warn_of_tight_memories(&compiled);
     }
     let interrupted = compiled.front.stopped_by == StoppedBy::Interrupt;
     if args.json {
@@ -227,6 +228,16 @@ fn recommended(compiled: &Compiled) -> &PlanFile {
         .iter()
         .find(|file| file.file == compiled.front.recommended)
         .expect("the recommended plan is one of the files")
+}
+
+/// A front under memory limits is not the front of all mappings.
+fn warn_of_tight_memories(compiled: &Compiled) {
+    if !compiled.tight.is_empty() {
+        terminal::note(&format!(
+            "note: {} cannot hold every mapping; the front is the best of the mappings that were tried, and better ones may exist",
+            compiled.tight.join(" and ")
+        ));
+    }
 }
 
 /// What the model leaves out, where it would be noticed: moves that queue for a link.

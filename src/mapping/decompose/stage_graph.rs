@@ -9,7 +9,7 @@ use paracompile_plan::{Nanojoules, Nanoseconds, Slowdown};
 
 use super::super::coarse::CoarseBranch;
 use super::super::{Operator, Problem, Tensor};
-use crate::partition::{Branch, FusedTensorId, SegmentKind, Segments};
+use crate::partition::{Branch, FusedOpId, FusedTensorId, SegmentKind, Segments};
 
 /// Where the tensors that are live at a cut are, by tensor; of each the producer's location first, the others ascending.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -270,6 +270,21 @@ impl StageGraph {
             to_io: tensor.to_io,
             moves: tensor.moves.clone(),
         }
+    }
+
+    /// The same network, where every operator takes `extra` more on a processor: a price on what it uses up there.
+    ///
+    /// Mappings of such a graph are mappings of this one; only their times are not (see [`super::StageMapper::retimed`]).
+    #[must_use]
+    pub fn priced(&self, extra: impl Fn(FusedOpId, ProcessorId) -> Nanoseconds) -> Self {
+        let mut priced = self.clone();
+        for (position, operator) in priced.whole.operators.iter_mut().enumerate() {
+            for (index, time) in operator.times.iter_mut().enumerate() {
+                let more = extra(Id::from_index(position), Id::from_index(index));
+                *time = time.map(|time| time + more);
+            }
+        }
+        priced
     }
 
     /// The durations and energies of a part while more processors are in use than its own.

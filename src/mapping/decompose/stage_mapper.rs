@@ -135,7 +135,8 @@ impl<'a> StageMapper<'a> {
         }
     }
 
-    pub(super) const fn graph(&self) -> &StageGraph {
+    /// What it maps.
+    pub const fn graph(&self) -> &StageGraph {
         &self.graph
     }
 

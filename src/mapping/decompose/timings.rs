@@ -1,8 +1,9 @@
-//! Times of a stage while more processors are in use than its own.
+//! Times of a given stage mapping, whoever chose it.
 
 use paracompile_frontend::soc::ProcessorSet;
 
-use super::super::{Solution, StageMapping, Timing, schedule};
+use super::super::{Schedule, Solution, StageMapping, Timing, schedule};
+use super::blocks::Retimed;
 use super::stage_graph::Entry;
 use super::stage_mapper::StageMapper;
 
@@ -10,7 +11,7 @@ impl StageMapper<'_> {
     /// Start and end of each operator of `stage`, which starts at `cut` with tensors held as `entry` says, under the slowdown of `used`.
     ///
     /// # Panics
-    /// If the stage places an operator on a processor that is not its own: the mapper builds them so.
+    /// If the stage places an operator on a processor that is not its own: mappers build them so.
     pub fn timings(
         &self,
         cut: usize,
@@ -18,6 +19,35 @@ impl StageMapper<'_> {
         stage: &StageMapping,
         used: ProcessorSet,
     ) -> Vec<Timing> {
+        self.timed(cut, entry, stage, used).timings
+    }
+
+    /// Time and dynamic energy of `stage` in the same way.
+    ///
+    /// # Panics
+    /// As [`StageMapper::timings`].
+    pub fn retimed(
+        &self,
+        cut: usize,
+        entry: &Entry,
+        stage: &StageMapping,
+        used: ProcessorSet,
+    ) -> Retimed {
+        let objective = self.timed(cut, entry, stage, used).objective;
+        Retimed {
+            used,
+            time: objective.makespan,
+            energy: objective.energy,
+        }
+    }
+
+    fn timed(
+        &self,
+        cut: usize,
+        entry: &Entry,
+        stage: &StageMapping,
+        used: ProcessorSet,
+    ) -> Schedule {
         let graph = self.graph();
         let start = graph.cuts[cut].position;
         let mut part = graph.part(start, stage.ops.end, entry, stage.processors);
@@ -40,6 +70,5 @@ impl StageMapper<'_> {
                 sequence,
             },
         )
-        .timings
     }
 }
