@@ -161,7 +161,8 @@ pub fn figures(plan: &Plan) -> Figures {
                     .tasks
                     .iter()
                     .filter(|task| task.stage == stage.id)
-                    .count() as u64,
+                    .map(|task| task.operators.len() as u64)
+                    .sum(),
                 time_s: stage.time_ns.to_seconds(),
             })
             .collect(),

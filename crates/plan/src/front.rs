@@ -96,7 +96,7 @@ pub struct Figures {
 pub struct FrontStage {
     /// Processor names.
     pub processors: Vec<String>,
-    /// How many tasks it has.
+    /// How many operators of the model its tasks run.
     pub operators: u64,
     /// Stage time under the plan's processors.
     pub time_s: f64,

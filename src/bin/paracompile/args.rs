@@ -204,8 +204,8 @@ pub(crate) struct CostsArgs {
 pub(crate) struct SimulateArgs {
     /// The plan file
     pub(crate) plan: PathBuf,
-    /// How many frames to run
-    #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000), allow_negative_numbers = true)]
+    /// How many frames to run, at least two; a plan's saturated latency is that of the 50th
+    #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=100_000), allow_negative_numbers = true)]
     pub(crate) frames: u64,
     /// Let moves over one link wait for each other
     #[arg(long)]

@@ -48,7 +48,7 @@ pub(crate) fn report(summary: &Summary<'_>) -> String {
         }
     );
     let rows = shown(front);
-    let cells: Vec<[String; 9]> = rows.iter().map(|&index| row(front, index)).collect();
+    let cells: Vec<[String; 10]> = rows.iter().map(|&index| row(front, index)).collect();
     table(&mut text, &HEADER, &cells);
     if rows.len() < front.plans.len() {
         let _ = writeln!(
@@ -59,7 +59,7 @@ pub(crate) fn report(summary: &Summary<'_>) -> String {
     }
     if !front.baselines.is_empty() {
         let _ = writeln!(text, "\nBaselines");
-        let cells: Vec<[String; 9]> = front
+        let cells: Vec<[String; 10]> = front
             .baselines
             .iter()
             .map(|baseline| {
@@ -69,6 +69,7 @@ pub(crate) fn report(summary: &Summary<'_>) -> String {
                     baseline.name.clone(),
                     stages(&figures.stages),
                     time(figures.latency_s),
+                    time(figures.paced_latency_s),
                     time(figures.saturated_latency_s),
                     rate(figures.throughput_fps),
                     energy(figures.energy_active_j),
@@ -85,11 +86,12 @@ pub(crate) fn report(summary: &Summary<'_>) -> String {
     text
 }
 
-const HEADER: [&str; 9] = [
+const HEADER: [&str; 10] = [
     "",
     "strategy",
     "stages",
     "latency",
+    "paced",
     "in stream",
     "frames/s",
     "energy",
@@ -131,7 +133,7 @@ fn shown(front: &Front) -> Vec<usize> {
     rows
 }
 
-fn row(front: &Front, index: usize) -> [String; 9] {
+fn row(front: &Front, index: usize) -> [String; 10] {
     let FrontPlan {
         file,
         strategy,
@@ -149,6 +151,7 @@ fn row(front: &Front, index: usize) -> [String; 9] {
         strategy.name().to_owned(),
         stages(&figures.stages),
         time(figures.latency_s),
+        time(figures.paced_latency_s),
         time(figures.saturated_latency_s),
         rate(figures.throughput_fps),
         energy(figures.energy_active_j),
@@ -180,14 +183,19 @@ fn energy(joules: f64) -> String {
 fn gap(gap: f64) -> String {
     if gap == 0.0 {
         "optimal".to_owned()
+    } else if gap >= 1.0 {
+        // The search was cut before it had a bound.
+        "unknown".to_owned()
     } else {
         format!("{:.1}%", gap * 100.0)
     }
 }
 
 /// Columns as wide as their widest cell; figures to the right, words to the left; no trailing space.
-fn table(text: &mut String, header: &[&str; 9], rows: &[[String; 9]]) {
-    const RIGHT: [bool; 9] = [true, false, false, true, true, true, true, true, false];
+fn table(text: &mut String, header: &[&str; 10], rows: &[[String; 10]]) {
+    const RIGHT: [bool; 10] = [
+        true, false, false, true, true, true, true, true, true, false,
+    ];
     let width = |column: usize| {
         rows.iter()
             .map(|row| row[column].chars().count())
@@ -195,7 +203,7 @@ fn table(text: &mut String, header: &[&str; 9], rows: &[[String; 9]]) {
             .max()
             .unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..9).map(width).collect();
+    let widths: Vec<usize> = (0..10).map(width).collect();
     let mut line = |cells: &[&str]| {
         let mut out = String::new();
         for (column, cell) in cells.iter().enumerate() {
