@@ -1,7 +1,7 @@
 //! What a stage adds to each limited memory: the labels of rule M8.
 //!
 //! A stage adds its weights and workspaces, the peak of what lives and dies in it, and one copy of every buffer that crosses into, through or out of it; the sum over the stages is then bytes × copies.
-//! Two things are known only when the pipeline is complete: a weight that stages share at one location counts once for each of them here, and a tensor that was moved and is read again in a later stage at the same place counts as if it were not.
+//! Two things are known only when the pipeline is complete: a weight that stages share at one location counts once for each of them here, and a tensor that a later stage reads where an earlier one moved it counts as if it were read at home.
 //! The estimator judges complete pipelines exactly.
 
 use std::collections::BTreeSet;

@@ -217,22 +217,25 @@ fn complete(states: &BTreeMap<State, LabelSet<Option<usize>>>, steps: &[Step]) -
         for label in labels.iter() {
             // A complete pipeline fits its memories; how well is no objective.
             let mut cost = label.cost.clone();
-            cost.memory.clear();
-            front.insert(cost, label.origin);
+            let memory = std::mem::take(&mut cost.memory);
+            front.insert(cost, (memory, label.origin));
         }
     }
     front
         .iter()
         .map(|label| {
             let mut chosen = Vec::new();
-            let mut at = label.origin;
+            let (memory, mut at) = label.origin.clone();
             while let Some(step) = at {
                 chosen.push(steps[step].chosen);
                 at = steps[step].previous;
             }
             chosen.reverse();
             Found {
-                cost: label.cost.clone(),
+                cost: Cost {
+                    memory,
+                    ..label.cost.clone()
+                },
                 stages: chosen,
             }
         })
