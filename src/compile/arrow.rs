@@ -22,6 +22,9 @@ use crate::pipeline::{Candidate, MemoryDemand, Sources, pipelines};
 /// The relative width within which one plan of the front stands for others of nearly the same energy.
 const EPSILON: Epsilon = Epsilon::from_millionths(10_000);
 
+/// The search tries every set of processors for every stage and for the whole plan.
+const MOST_PROCESSORS: usize = 6;
+
 /// What is mapped, and what it costs.
 pub(super) struct Inputs<'a> {
     /// The network.
@@ -42,6 +45,13 @@ pub fn compile(
     options: &Options<'_>,
 ) -> Result<Compiled, CompileError> {
     let step = options.progress.0;
+    let count = table.soc.processors.len();
+    if count > MOST_PROCESSORS {
+        return Err(CompileError::TooManyProcessors {
+            count,
+            most: MOST_PROCESSORS,
+        });
+    }
     step("cutting the network");
     let segments = segment_by(fuse_for(graph, table), options.cuts);
     if segments.graph.ops.is_empty() {

@@ -11,6 +11,14 @@ pub enum CompileError {
     /// The model computes nothing: every output is an input or a constant, or a view of one.
     #[error("the model has no operator to map: its outputs are views of inputs or constants")]
     NothingToMap,
+    /// The user's or the chip's: the search tries every set of processors, and that many sets do not end.
+    #[error("{count} processors are more than can be searched, which is {most}")]
+    TooManyProcessors {
+        /// How many there are.
+        count: usize,
+        /// How many there may be.
+        most: usize,
+    },
     /// The chip's fault: no mapping fits its memories.
     #[error(
         "no mapping that was found fits the memories of `{soc}`; the closest needs {needed} bytes of `{memory}`, which has {limit}"

@@ -1,6 +1,6 @@
 //! Cut points: where a pipeline may be cut.
 //!
-//! Behind every gate there is one, because what is before and behind a gate does not overlap in time (see `blocks`).
+//! Behind every gate there is one (of very many gates, behind an even share), because what is before and behind a gate does not overlap in time (see `blocks`).
 //! Where gates are far apart, few **inner cuts** are added: positions inside a block where little is live.
 //! Operators on the two sides of an inner cut do overlap in time, so a stage that ends there needs a search of its own, with one location for each live tensor as its state; that is why there are few, and why positions with many live tensors are none.
 
@@ -24,9 +24,11 @@ pub struct Cut {
     pub live: Vec<FusedTensorId>,
 }
 
-/// Where inner cuts go.
+/// Where cuts go besides gates, and how many gates are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CutRule {
+    /// Gates that are cut points; where there are more, they are thinned evenly, because the pipeline search grows with the square of the cuts.
+    pub gates: usize,
     /// Inner cuts in the whole network.
     pub most: usize,
     /// A block gets one for each so many operators, so smaller blocks stay whole.
@@ -38,9 +40,11 @@ pub struct CutRule {
 }
 
 impl Default for CutRule {
+    /// 256 gates are more than deep residual networks have.
     /// 12 cuts give the pipeline search at most 13 parts of blocks beside the gates; 24 operators are about twice what the frontier search solves exactly; 4 live tensors on a chip of three locations are at most 81 states.
     fn default() -> Self {
         Self {
+            gates: 256,
             most: 12,
             block: 24,
             apart: 8,
@@ -64,6 +68,15 @@ pub fn cut_points_by(graph: &FusedGraph, rule: CutRule) -> Vec<Cut> {
         .filter(|&(_, &is_gate)| is_gate)
         .map(|(position, _)| position + 1)
         .collect();
+    if positions.len() > rule.gates {
+        let count = positions.len();
+        let is_kept = |index: usize| index * rule.gates / count != (index + 1) * rule.gates / count;
+        let kept = positions.iter().enumerate();
+        positions = kept
+            .filter(|&(index, _)| is_kept(index))
+            .map(|(_, &position)| position)
+            .collect();
+    }
     positions.extend([0, graph.ops.len()]);
     let inner = inner_positions(graph, &positions, rule);
     let mut cuts: Vec<(usize, bool)> = positions.into_iter().map(|at| (at, true)).collect();
@@ -192,6 +205,23 @@ mod tests {
             cuts.map(|cut| cut.position).collect()
         };
         (at(true), at(false))
+    }
+
+    #[test]
+    fn very_many_gates_are_thinned_evenly() {
+        let mut sketch = Sketch::new();
+        let mut end = sketch.input("frame");
+        for index in 0..1000 {
+            end = sketch.op(&format!("op{index}"), MaxPool, &[end]);
+        }
+        let cuts = cut_points(&fuse(&sketch.finish(&[end])));
+        assert!((250..=258).contains(&cuts.len()), "{}", cuts.len());
+        let widest = cuts
+            .windows(2)
+            .map(|ends| ends[1].position - ends[0].position)
+            .max();
+        assert!(widest.unwrap() <= 5);
+        assert!(cuts.iter().all(|cut| cut.gate));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Writes JSON files so that a reader sees the old file or the new one and never a part.
 
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -50,13 +51,23 @@ fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
         path: path.to_owned(),
         source,
     };
-    let directory = match path.parent() {
+    // A link is followed, so that what it names is replaced and not the link.
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if fs::metadata(&target).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        // A device or a pipe is written to: nobody can see a part of it as the whole, and it must not be replaced.
+        let mut device = fs::OpenOptions::new()
+            .write(true)
+            .open(&target)
+            .map_err(io)?;
+        return device.write_all(bytes).map_err(io);
+    }
+    let directory = match target.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         Some(_) | None => Path::new("."),
     };
     let mut file = temporary(directory).map_err(io)?;
     file.write_all(bytes).map_err(io)?;
-    file.persist(path).map_err(|error| io(error.error))?;
+    file.persist(&target).map_err(|error| io(error.error))?;
     Ok(())
 }
 
@@ -67,7 +78,7 @@ fn temporary(directory: &Path) -> io::Result<NamedTempFile> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
+        builder.permissions(fs::Permissions::from_mode(0o666));
     }
     builder.tempfile_in(directory)
 }
@@ -76,14 +87,35 @@ fn temporary(directory: &Path) -> io::Result<NamedTempFile> {
 mod tests {
     use super::*;
 
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_and_devices_stay_devices() {
+        use std::os::unix::fs::FileTypeExt;
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("file.json");
+        let link = directory.path().join("link.json");
+        write_json(&file, &1).unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        write_json(&link, &2).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&file).unwrap(), "2\n");
+        write_json(Path::new("/dev/null"), &3).unwrap();
+        assert!(
+            fs::metadata("/dev/null")
+                .unwrap()
+                .file_type()
+                .is_char_device()
+        );
+    }
+
     #[test]
     fn a_file_is_replaced_whole_and_leaves_nothing_beside_it() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x.json");
         write_json(&path, &vec![1, 2]).unwrap();
         write_json(&path, &vec![3]).unwrap();
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "[\n  3\n]\n");
-        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "[\n  3\n]\n");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 
     #[test]

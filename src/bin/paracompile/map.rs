@@ -177,6 +177,8 @@ fn gflop(graph: &VerifiedGraph) -> f64 {
 fn failed(error: &CompileError) -> Failure {
     match error {
         CompileError::NothingToMap => Failure::from_error(Kind::Model, error),
+        CompileError::TooManyProcessors { .. } => Failure::from_error(Kind::Profile, error)
+            .with_help("name those to use with --processors"),
         CompileError::DoesNotFit { .. } => Failure::from_error(Kind::No, error)
             .with_help("offer more processors, or correct the size of the memory in the profile"),
         CompileError::NoMapping { .. } => Failure::from_error(Kind::No, error)
@@ -270,6 +272,22 @@ fn writable(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
             format!("{}: is a file, not a directory", directory.display()),
         )
         .with_help("name another directory with --out"));
+    }
+    // What stands where a file or a folder must go would be noticed only after the search.
+    for (name, must_be_folder) in [("plans", true), ("baselines", true), ("front.json", false)] {
+        let path = directory.join(name);
+        if fs::metadata(&path).is_ok_and(|found| found.is_dir() != must_be_folder) {
+            let (what, wanted) = if must_be_folder {
+                ("a file", "a directory")
+            } else {
+                ("a directory", "a file")
+            };
+            return Err(Failure::new(
+                Kind::File,
+                format!("{}: is {what} where {wanted} has to be", path.display()),
+            )
+            .with_help("remove it, or name another directory with --out"));
+        }
     }
     let made: Vec<PathBuf> = directory
         .ancestors()

@@ -16,7 +16,9 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
 
 /// The text without control characters, which names in a model file could use to rewrite the screen.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
-    let hostile = |c: char| c.is_control() && c != '\n' && c != '\t';
+    // Marks that change the direction of text can make a name look like another one.
+    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let hostile = |c: char| (c.is_control() && c != '\n' && c != '\t') || turns(c);
     if text.contains(hostile) {
         Cow::Owned(text.replace(hostile, "\u{fffd}"))
     } else {

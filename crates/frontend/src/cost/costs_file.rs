@@ -2,7 +2,6 @@
 //!
 //! People put their own measurements here, so every mistake is reported with its place, and a file for another network is refused.
 
-use std::io::Write;
 use std::path::Path;
 
 use paracompile_plan::plan::Source;
@@ -87,31 +86,8 @@ pub fn costs_of(table: &CostTable, graph: &VerifiedGraph) -> CostsFile {
 }
 
 /// Writes a file of costs: completely or not at all.
-///
-/// # Panics
-/// Never: costs are strings and finite numbers under string keys.
 pub fn write_costs(costs: &CostsFile, path: &Path) -> Result<(), CostsFileError> {
-    let failed = |source| CostsFileError::Write {
-        path: path.to_owned(),
-        source,
-    };
-    let mut text = serde_json::to_string_pretty(costs)
-        .expect("costs are strings and finite numbers under string keys");
-    text.push('\n');
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o666);
-    // Temporary files are private by default, and this one becomes an ordinary file; the umask still applies.
-    #[cfg(unix)]
-    builder.permissions(permissions);
-    let mut file = builder.tempfile_in(folder).map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)?;
-    file.persist(path).map_err(|wrong| failed(wrong.error))?;
-    Ok(())
+    Ok(paracompile_plan::write_json(path, costs)?)
 }
 
 /// The JSON Schema of `costs.json`, with a line break at the end: `docs/schema/costs.schema.json`.

@@ -185,13 +185,8 @@ pub enum CostsFileError {
         problems: Vec<Problem>,
     },
     /// The file cannot be written.
-    #[error("{}: cannot write the costs", .path.display())]
-    Write {
-        /// The file.
-        path: std::path::PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Write(#[from] paracompile_plan::WriteError),
 }
 
 fn counted_run(count: usize) -> String {

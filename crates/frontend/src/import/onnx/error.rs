@@ -191,7 +191,9 @@ pub enum Problem {
         at: NodePath,
     },
     /// The network returns nothing that is computed from an input: constants and other views of inputs need no mapping.
-    #[error("the model has no output that is computed from an input")]
+    #[error(
+        "there is nothing to map: every output is a constant, an input, or another view of an input"
+    )]
     NothingToMap,
     /// The assembled graph is too large for arithmetic.
     #[error("{0}")]
