@@ -264,6 +264,33 @@ fn a_network_that_does_not_fit_is_a_no_and_leaves_no_directory() {
 }
 
 #[test]
+fn more_processors_than_can_be_searched_are_refused_before_the_search() {
+    let desk = Desk::new().with_model(GOOGLENET);
+    desk.put(
+        "seven.json",
+        changed(|it| {
+            let little = it["processors"][1].clone();
+            let processors = it["processors"]
+                .as_array_mut()
+                .expect("processors are a list");
+            for index in 0..4 {
+                let mut one = little.clone();
+                one["name"] = format!("little{index}").into();
+                processors.push(one);
+            }
+        }),
+    );
+    let told = desk
+        .run(&[GOOGLENET, "--soc", "seven.json", "--out", "o"])
+        .refused(2);
+    assert!(
+        told.contains("7 processors") && told.contains("--processors"),
+        "{told}"
+    );
+    assert!(!desk.path("o").exists());
+}
+
+#[test]
 fn plans_are_checked_and_strangers_refused() {
     let desk = Desk::new()
         .with_model(GOOGLENET)
