@@ -30,19 +30,17 @@ pub(super) fn excess(inputs: &Inputs<'_>, mapping: &PipelineMapping) -> Option<E
     if memories.iter().all(|(_, memory)| memory.limit.is_none()) {
         return None;
     }
-    evaluate(&segments.graph, graph, table, mapping)
-        .memory
-        .into_iter()
-        .filter_map(|used| {
-            let limit = memories[used.memory].limit?;
-            (used.peak > limit).then(|| Excess {
-                missing: used.peak - limit,
-                memory: used.memory,
-                needed: used.peak,
-                limit,
-            })
+    let estimate = evaluate(&segments.graph, graph, table, mapping);
+    let exceeded = estimate.exceeded(&table.soc).filter_map(|used| {
+        let limit = memories[used.memory].limit?;
+        Some(Excess {
+            missing: used.peak - limit,
+            memory: used.memory,
+            needed: used.peak,
+            limit,
         })
-        .max()
+    });
+    exceeded.max()
 }
 
 /// The candidates that fit; if none does, what is missing in the one that comes closest.

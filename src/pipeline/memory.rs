@@ -141,9 +141,6 @@ impl<'a> MemoryDemand<'a> {
         stage: &StageMapping,
         used: ProcessorSet,
     ) -> Vec<Bytes> {
-        if self.limited.is_empty() {
-            return Vec::new();
-        }
         let mut added = vec![Bytes::ZERO; self.table.soc.memories.len()];
         self.add_weights(stage, &mut added);
         self.add_workspaces(stage, &mut added);

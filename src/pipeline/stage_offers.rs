@@ -4,8 +4,10 @@
 //! So mappers that put a price on what operators keep in that memory offer theirs too, under their true times: a Lagrangian relaxation of the limit with a few fixed prices.
 //! The front is then over the mappings that were offered, and a bound is still one for all mappings of the stage.
 
+use std::sync::Arc;
+
 use paracompile_frontend::soc::ProcessorSet;
-use paracompile_plan::Nanoseconds;
+use paracompile_plan::{Nanojoules, Nanoseconds};
 
 use super::memory::MemoryDemand;
 use super::search::Asked;
@@ -24,30 +26,35 @@ pub struct Sources<'a> {
 }
 
 /// A stage with its times.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Offered {
-    /// The option of one of the mappers; its own times hold for the fastest alone.
-    option: StageOption,
+    /// What one of the mappers answered, and which of it this is; its own times hold for the fastest alone.
+    options: Arc<Vec<StageOption>>,
+    index: usize,
     /// Who runs what, where it had to be looked at already.
     mapping: Option<StageMapping>,
     pub(super) time_alone: Nanoseconds,
     pub(super) time: Nanoseconds,
-    pub(super) energy: paracompile_plan::Nanojoules,
+    pub(super) energy: Nanojoules,
 }
 
 impl Offered {
-    pub(super) fn end(&self) -> usize {
-        self.option.end
+    fn option(&self) -> &StageOption {
+        &self.options[self.index]
     }
 
-    pub(super) fn exit(&self) -> &std::sync::Arc<Entry> {
-        &self.option.exit
+    pub(super) fn end(&self) -> usize {
+        self.option().end
+    }
+
+    pub(super) fn exit(&self) -> &Arc<Entry> {
+        &self.option().exit
     }
 
     pub(super) fn mapping(&self) -> StageMapping {
         match &self.mapping {
             Some(mapping) => mapping.clone(),
-            None => self.option.mapping(),
+            None => self.option().mapping(),
         }
     }
 }
@@ -68,12 +75,14 @@ impl Sources<'_> {
         let fastest = options(self.fastest);
         let mut offered: Vec<Offered> = fastest
             .iter()
-            .map(|option| {
+            .enumerate()
+            .map(|(index, option)| {
                 let retimed = option
                     .under(used)
                     .expect("the search asks for stages on subsets of the final set alone");
                 Offered {
-                    option: option.clone(),
+                    options: Arc::clone(&fastest),
+                    index,
                     mapping: None,
                     time_alone: option.time,
                     time: retimed.time,
@@ -82,7 +91,8 @@ impl Sources<'_> {
             })
             .collect();
         for mapper in self.lean {
-            for option in options(mapper).iter() {
+            let leaner = options(mapper);
+            for (index, option) in leaner.iter().enumerate() {
                 let mut mapping = option.mapping();
                 let timed = |used| self.fastest.retimed(asked.start, entry, &mapping, used);
                 let (alone, together) = (timed(asked.processors), timed(used));
@@ -95,7 +105,8 @@ impl Sources<'_> {
                     .min(alone.time);
                 mapping.proof.method.push_str(", for less memory");
                 offered.push(Offered {
-                    option: option.clone(),
+                    options: Arc::clone(&leaner),
+                    index,
                     mapping: Some(mapping),
                     time_alone: alone.time,
                     time: together.time,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use paracompile::front::{Front, FrontPlan};
+use paracompile::front::{Figures, Front, FrontPlan};
 use paracompile::plan::StoppedBy;
 
 use crate::input::counted;
@@ -63,19 +63,14 @@ pub(crate) fn report(summary: &Summary<'_>) -> String {
             .baselines
             .iter()
             .map(|baseline| {
-                let figures = &baseline.figures;
-                [
+                let name = baseline.name.clone();
+                cells_of(
                     String::new(),
-                    baseline.name.clone(),
-                    stages(&figures.stages),
-                    time(figures.latency_s),
-                    time(figures.paced_latency_s),
-                    time(figures.saturated_latency_s),
-                    rate(figures.throughput_fps),
-                    energy(figures.energy_active_j),
+                    name,
+                    &baseline.figures,
                     String::new(),
                     String::new(),
-                ]
+                )
             })
             .collect();
         table(&mut text, &HEADER, &cells);
@@ -146,17 +141,34 @@ fn row(front: &Front, index: usize) -> [String; 10] {
         ""
     };
     let labels: Vec<&str> = labels.iter().map(|label| label.name()).collect();
-    [
+    cells_of(
         format!("{mark}{:>3}", index + 1),
         strategy.name().to_owned(),
+        figures,
+        gap(figures.gap),
+        labels.join(", "),
+    )
+}
+
+/// A row in the order of [`HEADER`].
+fn cells_of(
+    place: String,
+    strategy: String,
+    figures: &Figures,
+    gap: String,
+    best_at: String,
+) -> [String; 10] {
+    [
+        place,
+        strategy,
         stages(&figures.stages),
         time(figures.latency_s),
         time(figures.paced_latency_s),
         time(figures.saturated_latency_s),
         rate(figures.throughput_fps),
         energy(figures.energy_active_j),
-        gap(figures.gap),
-        labels.join(", "),
+        gap,
+        best_at,
     ]
 }
 
