@@ -6,7 +6,11 @@ set -eu
 
 has_libclang() {
     [ -n "${LIBCLANG_PATH:-}" ] && return 0
-    ls /usr/lib/llvm-*/lib/libclang*.so* /usr/lib/*/libclang*.so* /usr/lib64/libclang*.so* >/dev/null 2>&1
+    for library in /usr/lib/llvm-*/lib/libclang*.so* /usr/lib/*/libclang*.so* /usr/lib64/libclang*.so*; do
+        # A pattern that matches nothing stays as it is.
+        [ -e "$library" ] && return 0
+    done
+    return 1
 }
 
 if ! command -v cargo >/dev/null 2>&1; then

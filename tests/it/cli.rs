@@ -264,6 +264,15 @@ fn a_network_that_does_not_fit_is_a_no_and_leaves_no_directory() {
 }
 
 #[test]
+fn an_explanation_has_no_json() {
+    let desk = Desk::new().with_model(GOOGLENET);
+    let told = desk
+        .run(&[GOOGLENET, "--soc", "vim3", "--explain", "#0", "--json"])
+        .refused(2);
+    assert!(told.contains("--explain answers in words"), "{told}");
+}
+
+#[test]
 fn more_processors_than_can_be_searched_are_refused_before_the_search() {
     let desk = Desk::new().with_model(GOOGLENET);
     desk.put(

@@ -131,7 +131,7 @@ pub(crate) struct MapArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) costs: Option<PathBuf>,
     /// Explain where an operator is, and what moving it would change: a node's name, an output's name, or #index
-    #[arg(long, value_name = "OP", conflicts_with = "json")]
+    #[arg(long, value_name = "OP")]
     pub(crate) explain: Vec<String>,
     /// Print front.json instead of a table
     #[arg(long)]

@@ -28,6 +28,12 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::new(Kind::Usage, "a model and --soc are needed")
             .with_help("paracompile --help"));
     };
+    if args.json && !args.explain.is_empty() {
+        return Err(
+            Failure::new(Kind::Usage, "--explain answers in words and --json in JSON")
+                .with_help("ask for one of them"),
+        );
+    }
     let started = Instant::now();
     let chip = input::soc(soc, &args.processors, args.quiet)?;
     let imported = input::model(model, &args.dims, args.quiet)?;
