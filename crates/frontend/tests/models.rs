@@ -60,7 +60,7 @@ fn table() -> Vec<Row> {
             }
         })
         .collect();
-    assert_eq!(rows.len(), 8, "one row a model");
+    assert_eq!(rows.len(), 13, "one row a model");
     rows
 }
 
