@@ -81,12 +81,15 @@ Example:
     Check(CheckArgs),
 }
 
-/// Where the model is, and what its symbols are.
+/// How a model is read.
 #[derive(Debug, Args)]
 pub(crate) struct DimArgs {
     /// Bind a symbolic dimension; repeat for several
     #[arg(long = "dim", value_name = "NAME=VALUE", value_parser = parse_dim)]
     pub(crate) dims: Vec<(String, u64)>,
+    /// Keep batch normalisation behind a convolution apart, for runtimes that execute the file node by node
+    #[arg(long)]
+    pub(crate) keep_batch_norm: bool,
 }
 
 /// Mapping a model.

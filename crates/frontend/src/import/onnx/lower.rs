@@ -9,6 +9,7 @@ use bytes::Bytes;
 use crate::ir::{VerifiedGraph, verify};
 
 use super::assemble::{Identity, assemble};
+use super::batch_norm::{BatchNorm, fold};
 use super::link::{Links, path};
 use super::order::order;
 use super::propagate::propagate;
@@ -19,6 +20,8 @@ use super::{ImportError, NodePath, Problem, decode, digest, file, limits, symbol
 pub struct ImportOptions {
     /// Values of symbolic dimensions; `INPUT[AXIS]` names one without a name.
     pub dims: BTreeMap<String, u64>,
+    /// What becomes of batch normalisation behind a convolution.
+    pub batch_norm: BatchNorm,
 }
 
 /// A network, and what a user should know about how it was read.
@@ -43,6 +46,8 @@ pub struct Folded {
     pub constants: Vec<NodePath>,
     /// No network output depends on them.
     pub dead: Vec<NodePath>,
+    /// Their scales and shifts are in the weights of the convolutions before them.
+    pub batch_norms: Vec<NodePath>,
 }
 
 /// Something that may surprise, but hinders nothing.
@@ -110,7 +115,7 @@ pub fn import_bytes(
             .map(|&index| path(index, &graph.node[index]));
         problems.push(Problem::Cycle(nodes.collect()));
     }
-    let propagated = propagate(bytes, &model, &links, &order.nodes, options, &mut problems)?;
+    let mut propagated = propagate(bytes, &model, &links, &order.nodes, options, &mut problems)?;
     let identity = Identity {
         name: name.to_owned(),
         digest: digest::digest(&model),
@@ -118,6 +123,10 @@ pub fn import_bytes(
     };
     if !problems.is_empty() {
         return Err(ImportError::Invalid(shortened(problems)));
+    }
+    match options.batch_norm {
+        BatchNorm::Fold => fold(graph, &links.outputs, &mut propagated),
+        BatchNorm::Keep => {}
     }
     let assembled = assemble(identity, graph, &links, propagated);
     if assembled
