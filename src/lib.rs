@@ -9,7 +9,7 @@ pub use paracompile_plan::front;
 /// Reading models.
 pub mod import {
     pub use paracompile_frontend::import::onnx::{
-        BatchNorm, Folded, ImportError, ImportOptions, Imported, Warning, import,
+        Convolutions, Folded, ImportError, ImportOptions, Imported, Warning, import,
     };
 }
 

@@ -87,9 +87,9 @@ pub(crate) struct DimArgs {
     /// Bind a symbolic dimension; repeat for several
     #[arg(long = "dim", value_name = "NAME=VALUE", value_parser = parse_dim)]
     pub(crate) dims: Vec<(String, u64)>,
-    /// Keep batch normalisation behind a convolution apart, for runtimes that execute the file node by node
+    /// Keep padding before and batch normalisation behind convolutions apart, for runtimes that execute the file node by node
     #[arg(long)]
-    pub(crate) keep_batch_norm: bool,
+    pub(crate) as_written: bool,
 }
 
 /// Mapping a model.

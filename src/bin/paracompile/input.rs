@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use paracompile::cost::{CostError, CostOverrides, CostTable, read_overrides};
-use paracompile::import::{BatchNorm, ImportOptions, Imported, import};
+use paracompile::import::{Convolutions, ImportOptions, Imported, import};
 use paracompile::ir::VerifiedGraph;
 use paracompile::soc::{Soc, SocError};
 
@@ -42,10 +42,10 @@ pub(crate) fn model(path: &Path, dims: &DimArgs, quiet: bool) -> Result<Imported
     }
     let options = ImportOptions {
         dims: bound,
-        batch_norm: if dims.keep_batch_norm {
-            BatchNorm::Keep
+        convolutions: if dims.as_written {
+            Convolutions::AsWritten
         } else {
-            BatchNorm::Fold
+            Convolutions::Fold
         },
     };
     let imported = import(path, &options)

@@ -20,16 +20,6 @@ use super::link::{Slot, path};
 use super::propagate::{Operator, Propagated};
 use super::wire::GraphProto;
 
-/// What becomes of batch normalisation behind a convolution.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BatchNorm {
-    /// It is folded into the convolution's weights.
-    #[default]
-    Fold,
-    /// It is an operator of its own, for runtimes that execute the file node by node.
-    Keep,
-}
-
 /// Position of a convolution's filter.
 const FILTER: usize = 1;
 /// Position of a convolution's bias.
