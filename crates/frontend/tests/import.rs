@@ -5,8 +5,6 @@
     reason = "a test stops at what it does not expect"
 )]
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
 use paracompile_frontend::import::onnx::{
     ImportError, ImportOptions, Imported, Warning, import, import_bytes,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use paracompile::soc::{Bandwidth, ProcessorSketch};
 
 /// Maps a neural network onto the processors of a system-on-chip.
 #[derive(Debug, Parser)]
@@ -51,11 +52,12 @@ Examples:
   paracompile inspect models/inception_v3.onnx
   paracompile inspect model.onnx --dim batch=1 --dot | dot -Tsvg -o model.svg")]
     Inspect(InspectArgs),
-    /// List, show and check profiles of systems-on-chip
+    /// List, show, sketch and check profiles of systems-on-chip
     #[command(after_help = "\
 Examples:
   paracompile soc list
   paracompile soc show vim3 > board.json
+  paracompile soc new board --processor cpu:4x2.0GHz --processor npu:6TOPS -o board.json
   paracompile soc check board.json")]
     Soc {
         /// What to do.
@@ -175,6 +177,24 @@ pub(crate) enum SocAction {
     Show {
         /// Its name
         name: String,
+    },
+    /// Write a first profile from peak rates, every number marked as assumed
+    #[command(after_help = "\
+Example:
+  paracompile soc new my-board --processor big=cpu:4x2.3GHz:4W --processor gpu=gpu:470GFLOPS \\
+    --processor npu=npu:6TOPS --bandwidth 10GB/s -o my-board.json")]
+    New {
+        /// The name of the chip or board
+        name: String,
+        /// A processor: NAME=KIND:SPEED or NAME=KIND:SPEED:POWER; repeat for several
+        #[arg(long = "processor", required = true, value_name = "NAME=KIND:SPEED")]
+        processors: Vec<ProcessorSketch>,
+        /// What the memory delivers to one processor, as memcpy or STREAM measures it
+        #[arg(long, default_value = "8GB/s", value_name = "RATE")]
+        bandwidth: Bandwidth,
+        /// Where to write
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
     },
     /// Check a profile file
     Check {

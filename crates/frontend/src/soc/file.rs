@@ -17,6 +17,9 @@ pub struct SocFile {
     pub schema: u32,
     /// Name of the chip or board; also part of directory names.
     pub name: String,
+    /// One sentence about it, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     /// Name of the memory where network inputs start and outputs must end.
     pub io: String,
     /// Memories.

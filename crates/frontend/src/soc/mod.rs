@@ -15,7 +15,9 @@ mod verify_link;
 mod verify_processor;
 
 mod builtin;
+mod overview;
 mod restrict;
+mod sketch;
 
 pub mod file;
 
@@ -29,7 +31,9 @@ pub use document::DocumentError;
 pub use error::{Defect, Problem, SocError};
 pub use feature::Feature;
 pub use location::{Location, LocationId};
+pub use overview::Overview;
 pub use processor_set::ProcessorSet;
+pub use sketch::{Bandwidth, ProcessorSketch, SketchError, sketch};
 
 pub(crate) use document::{parse, read_text, sha256_hex};
 pub(crate) use near::{near_matches, shown, suggestion};

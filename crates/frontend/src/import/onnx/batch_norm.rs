@@ -106,8 +106,13 @@ fn operands(proto: &GraphProto, known: &Propagated, index: usize) -> Option<(Slo
     {
         return None;
     }
-    let &[Some(image), Some(scale), Some(shift), Some(mean), Some(variance)] =
-        operator.inputs.as_slice()
+    let &[
+        Some(image),
+        Some(scale),
+        Some(shift),
+        Some(mean),
+        Some(variance),
+    ] = operator.inputs.as_slice()
     else {
         return None;
     };
@@ -156,7 +161,10 @@ fn absorb(convolution: &mut Operator, result: Vec<Slot>, shift: Slot, size: Size
     // A bias is an addition an element; a transposed convolution has `columns` for each position of its window.
     if convolution.kind != OpKind::Compute(OpClass::ConvTranspose) {
         let work = &mut convolution.work;
-        let elements = work.rows.saturating_mul(work.columns).saturating_mul(work.groups);
+        let elements = work
+            .rows
+            .saturating_mul(work.columns)
+            .saturating_mul(work.groups);
         work.other_flops = work.other_flops.saturating_add(elements);
     }
 }

@@ -48,4 +48,6 @@ mod error;
 
 pub use decode::DecodeError;
 pub use error::{Fault, ImportError, NodePath, Problem, UnboundSymbol};
-pub use lower::{Contradiction, Convolutions, Folded, ImportOptions, Imported, Warning, import, import_bytes};
+pub use lower::{
+    Contradiction, Convolutions, Folded, ImportOptions, Imported, Warning, import, import_bytes,
+};

@@ -89,12 +89,18 @@ fn padding(
     let &[padded] = operator.outputs.as_slice() else {
         return None;
     };
-    let (from, to) = (known.values[image].as_ref()?, known.values[padded].as_ref()?);
+    let (from, to) = (
+        known.values[image].as_ref()?,
+        known.values[padded].as_ref()?,
+    );
     let is_spatial = from.shape.0.len() > 2 && from.shape.0[..2] == to.shape.0[..2];
     let attributes = Attributes(&node.attribute);
     let is_constant = matches!(attributes.string("mode"), Ok(None | Some("" | "constant")));
     let adds = |pads: &[i64]| pads.iter().all(|&pad| pad >= 0);
-    let adds_only = match (attributes.ints("pads").ok()?, operand(links, known, operator, 1)) {
+    let adds_only = match (
+        attributes.ints("pads").ok()?,
+        operand(links, known, operator, 1),
+    ) {
         (Some(pads), _) => adds(pads),
         (None, Some(Data::Integers(pads))) => adds(pads),
         (None, Some(Data::Reals(_)) | None) => false,
@@ -102,7 +108,14 @@ fn padding(
     let fill = match operand(links, known, operator, 2) {
         Some(Data::Reals(fill)) => fill.first().copied()?,
         Some(Data::Integers(_)) => return None,
-        None if links.reads[operator.node].get(2).copied().flatten().is_some() => return None,
+        None if links.reads[operator.node]
+            .get(2)
+            .copied()
+            .flatten()
+            .is_some() =>
+        {
+            return None;
+        }
         None => f64::from(attributes.float("value").ok()?.unwrap_or(0.0)),
     };
     (is_spatial && is_constant && adds_only).then_some(Padding {
@@ -119,7 +132,10 @@ fn operand<'a>(
     operator: &Operator,
     position: usize,
 ) -> Option<&'a Data> {
-    let slot = links.reads[operator.node].get(position).copied().flatten()?;
+    let slot = links.reads[operator.node]
+        .get(position)
+        .copied()
+        .flatten()?;
     known.values[known.aliases[slot]].as_ref()?.data.as_ref()
 }
 
