@@ -380,6 +380,7 @@ fn files_of(front: &Front) -> impl Iterator<Item = &str> {
     let best = front
         .best_by_strategy
         .values()
+        .chain(front.most_frames_by_strategy.values())
         .filter_map(|best| best.plan.as_deref());
     plans.chain(baselines).chain(best)
 }

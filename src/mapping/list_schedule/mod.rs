@@ -11,6 +11,7 @@ mod lookahead;
 mod peft;
 mod ranks;
 mod required;
+mod rule;
 mod timeline;
 
 #[cfg(test)]
@@ -20,3 +21,4 @@ pub use cpop::cpop;
 pub use heft::heft;
 pub use lookahead::lookahead_heft;
 pub use peft::peft;
+pub use rule::ListRule;

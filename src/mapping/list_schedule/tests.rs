@@ -9,23 +9,14 @@ use proptest::prelude::*;
 use super::super::oracle::{
     Shape, arabnejad, brute_force_best, from_edges, random_problem, topcuoglu,
 };
-use super::super::{Problem, Solution, schedule};
+use super::super::{Problem, schedule};
 use super::cpop::critical_path;
 use super::peft::optimistic_costs;
 use super::ranks::{RANK_UNIT, downward, mean_durations, upward};
-use super::{cpop, heft, lookahead_heft, peft};
+use super::{ListRule, cpop, heft};
 
-type Scheduler = fn(&Problem) -> Option<Solution>;
-
-const SCHEDULERS: [(&str, Scheduler); 4] = [
-    ("heft", heft),
-    ("cpop", cpop),
-    ("peft", peft),
-    ("lookahead-heft", lookahead_heft),
-];
-
-fn makespan(problem: &Problem, scheduler: Scheduler) -> u64 {
-    let solution = scheduler(problem).unwrap();
+fn makespan(problem: &Problem, rule: ListRule) -> u64 {
+    let solution = rule.schedule(problem).unwrap();
     schedule(problem, &solution).objective.makespan.count()
 }
 
@@ -60,10 +51,10 @@ fn folder() -> &'static Path {
 
 #[test]
 fn published_examples_give_the_published_makespans() {
-    assert_eq!(makespan(&topcuoglu(), heft), 80);
-    assert_eq!(makespan(&topcuoglu(), cpop), 86);
-    assert_eq!(makespan(&arabnejad(), heft), 133);
-    assert_eq!(makespan(&arabnejad(), peft), 122);
+    assert_eq!(makespan(&topcuoglu(), ListRule::Heft), 80);
+    assert_eq!(makespan(&topcuoglu(), ListRule::Cpop), 86);
+    assert_eq!(makespan(&arabnejad(), ListRule::Heft), 133);
+    assert_eq!(makespan(&arabnejad(), ListRule::Peft), 122);
 }
 
 #[test]
@@ -75,8 +66,9 @@ fn another_implementation_reaches_the_same_makespans() {
     for instance in &instances {
         let problem = problem_of(instance);
         let known = instance.known.as_ref().unwrap();
-        for (name, scheduler) in SCHEDULERS {
-            let reached = makespan(&problem, scheduler);
+        for rule in ListRule::ALL {
+            let name = rule.name();
+            let reached = makespan(&problem, rule);
             assert!(reached >= known.bound, "{}: {name}", instance.name);
             if let Some(&expected) = known.heuristics.get(name)
                 && expected != reached
@@ -166,8 +158,9 @@ proptest! {
         let mut problem = random_problem(seed, Shape { operators, processors, joined: false });
         problem.must_use = mask & ((1 << processors) - 1);
         let optimum = brute_force_best(&problem);
-        for (name, scheduler) in SCHEDULERS {
-            let solution = scheduler(&problem);
+        for rule in ListRule::ALL {
+            let name = rule.name();
+            let solution = rule.schedule(&problem);
             prop_assert_eq!(optimum.is_some(), solution.is_some(), "{}", name);
             if let (Some(optimum), Some(solution)) = (optimum, solution) {
                 prop_assert!(schedule(&problem, &solution).objective >= optimum, "{}", name);
