@@ -42,3 +42,5 @@ pub mod explain;
 pub mod plot;
 
 pub mod compile;
+
+pub mod compare;

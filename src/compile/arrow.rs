@@ -125,7 +125,8 @@ fn mapper<'a>(inputs: &Inputs<'a>, options: &Options<'a>) -> StageMapper<'a> {
     )
 }
 
-const fn mapper_options<'a>(options: &Options<'a>) -> MapperOptions<'a> {
+/// How the mapper is asked to search.
+pub(super) const fn mapper_options<'a>(options: &Options<'a>) -> MapperOptions<'a> {
     MapperOptions {
         granularity: options.granularity,
         gap_millionths: options.gap_millionths,
