@@ -105,3 +105,41 @@ fn hybrid_in_stream(plans: &[FrontPlan]) -> Option<Figures> {
         .min_by(|a, b| a.saturated_latency_s.total_cmp(&b.saturated_latency_s))
         .cloned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::fixtures::{front, plan};
+
+    #[test]
+    fn the_hybrid_of_least_latency_in_a_stream_is_one_that_no_plan_beats_in_latency_and_interval() {
+        // Alone, in a stream, interval.
+        let para = plan(Strategy::ParaOnly, [10.0, 10.0, 10.0]);
+        let stub = plan(Strategy::Hybrid, [10.5, 10.6, 10.2]);
+        let queueing = plan(Strategy::Hybrid, [12.0, 20.0, 7.0]);
+        let smooth = plan(Strategy::Hybrid, [13.0, 14.0, 6.0]);
+        let front = front(vec![para, stub, queueing, smooth.clone()]);
+        let found = contenders(&front);
+        let chosen = found.iter().find(|it| it.name == "hybrid-L").unwrap();
+        assert_eq!(chosen.figures, smooth.figures);
+    }
+
+    #[test]
+    fn where_every_hybrid_is_beaten_the_fastest_one_stands_for_them() {
+        let para = plan(Strategy::ParaOnly, [10.0, 10.0, 10.0]);
+        let stub = plan(Strategy::Hybrid, [10.5, 10.6, 10.2]);
+        let mut front = front(vec![para]);
+        front.best_by_strategy.insert(
+            "hybrid".to_owned(),
+            BestOfStrategy {
+                plan: None,
+                dominated: true,
+                figures: stub.figures.clone(),
+            },
+        );
+        let found = contenders(&front);
+        let named: Vec<&str> = found.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(named, ["hybrid-L"]);
+        assert_eq!(found[0].figures, stub.figures);
+    }
+}

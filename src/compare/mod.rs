@@ -8,6 +8,9 @@ mod contender;
 mod published;
 mod relation;
 
+#[cfg(test)]
+mod fixtures;
+
 mod comparison;
 mod survey;
 

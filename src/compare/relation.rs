@@ -198,3 +198,65 @@ impl Change {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use paracompile_plan::plan::Strategy;
+
+    use super::*;
+    use crate::compare::contender::Kind;
+    use crate::compare::fixtures::plan;
+
+    fn contender(name: &str, times: [f64; 3]) -> Contender {
+        Contender::new(name, Kind::Ours, plan(Strategy::ParaOnly, times).figures)
+    }
+
+    #[test]
+    fn changes_are_relative_to_the_old_plan() {
+        let contenders = [
+            contender("pipe-only", [100.0, 200.0, 50.0]),
+            contender("hybrid-L", [90.0, 100.0, 62.5]),
+        ];
+        let relation = Relation::of(Pair::HybridLOverPipeOnly, &contenders, None);
+        let change = relation.change().unwrap();
+        let near = |value: Option<f64>, expected: f64| (value.unwrap() - expected).abs() < 1e-9;
+        assert!(near(change.stream_latency, -50.0));
+        assert!(near(change.latency, -10.0));
+        assert!(near(change.throughput, -20.0));
+        // The energy of these plans is their interval, so an interval a quarter longer is a fifth less efficient.
+        assert!(near(change.efficiency, -20.0));
+    }
+
+    #[test]
+    fn the_faster_of_heft_and_cpop_is_the_rival() {
+        let contenders = [
+            contender("para-only", [8.0, 8.0, 8.0]),
+            contender("heft", [12.0, 12.0, 12.0]),
+            contender("cpop", [10.0, 10.0, 10.0]),
+        ];
+        let relation = Relation::of(Pair::ParaOnlyOverList, &contenders, None);
+        assert_eq!(relation.old, "cpop");
+        assert!((relation.change().unwrap().latency.unwrap() + 20.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let only = [contender("para-only", [8.0, 8.0, 8.0])];
+        let reason = |pair, without| match Relation::of(pair, &only, without).verdict {
+            Verdict::NotApplicable(reason) => reason,
+            Verdict::Changed(_) => String::new(),
+        };
+        assert_eq!(
+            reason(Pair::ParaOnlyOverList, None),
+            "there is no plan heft or cpop"
+        );
+        assert_eq!(
+            reason(Pair::HybridTOverPipeOnly, None),
+            "there is no plan hybrid-T and no pipe-only"
+        );
+        assert_eq!(
+            reason(Pair::FineOverCoarse, Some("`board` has no processor `big`")),
+            "`board` has no processor `big`"
+        );
+    }
+}

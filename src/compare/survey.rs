@@ -78,3 +78,58 @@ fn mean(changes: &[Change]) -> Change {
         efficiency: of(|change| change.efficiency),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use paracompile_plan::plan::{StoppedBy, Strategy};
+
+    use super::*;
+    use crate::compare::contender::{Contender, Kind};
+    use crate::compare::fixtures::plan;
+    use crate::compare::relation::Relation;
+
+    fn comparison(model: &str, pipe: f64, hybrid: f64) -> Comparison {
+        let contenders = [("pipe-only", pipe), ("hybrid-L", hybrid)].map(|(name, time)| {
+            let figures = plan(Strategy::Hybrid, [time; 3]).figures;
+            Contender::new(name, Kind::Ours, figures)
+        });
+        Comparison {
+            model: model.to_owned(),
+            soc: "vim3".to_owned(),
+            synthetic: false,
+            board: Board::of_soc("vim3"),
+            stopped_by: StoppedBy::Complete,
+            relations: Pair::ALL
+                .into_iter()
+                .map(|pair| Relation::of(pair, &contenders, None))
+                .collect(),
+            contenders: contenders.into(),
+        }
+    }
+
+    #[test]
+    fn means_are_over_all_models_and_over_those_of_the_paper() {
+        let (theirs, other) = (
+            comparison("googlenet", 10.0, 8.0),
+            comparison("resnet50", 10.0, 9.0),
+        );
+        let survey = Survey::of("vim3", &[&theirs, &other]);
+        let of = |pair| survey.means.iter().find(|mean| mean.pair == pair).unwrap();
+        let mean = of(Pair::HybridLOverPipeOnly);
+        assert_eq!((mean.models, mean.published_models), (2, 1));
+        assert!((mean.all.stream_latency.unwrap() + 15.0).abs() < 1e-9);
+        assert!((mean.like_published.stream_latency.unwrap() + 20.0).abs() < 1e-9);
+        assert_eq!(mean.published.latency, Some(-36.0));
+        let absent = of(Pair::FineOverCoarse);
+        assert_eq!((absent.models, absent.all), (0, Change::default()));
+    }
+
+    #[test]
+    fn every_network_of_the_paper_has_a_model_here() {
+        let models = concat!(env!("CARGO_MANIFEST_DIR"), "/models");
+        for name in PUBLISHED_MODELS {
+            let path = format!("{models}/{name}.onnx");
+            assert!(std::path::Path::new(&path).exists(), "{path}");
+        }
+    }
+}

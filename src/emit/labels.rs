@@ -48,6 +48,14 @@ pub struct Entry {
     pub most_frames_of_strategy: bool,
 }
 
+/// All shapes, in the order of files.
+const STRATEGIES: [Strategy; 4] = [
+    Strategy::Single,
+    Strategy::ParaOnly,
+    Strategy::PipeOnly,
+    Strategy::Hybrid,
+];
+
 /// The order of objectives in which ties are broken: the first is the one that is asked for.
 type Order = fn(Score) -> [u128; 3];
 
@@ -132,15 +140,10 @@ pub fn arrange(soc: &Soc, candidates: &[Candidate], epsilon: Epsilon) -> Arrange
         (Label::Balanced, best(&front, BY_PRODUCT)),
     ];
     let best_of_each = |order: Order| -> Vec<usize> {
-        [
-            Strategy::Single,
-            Strategy::ParaOnly,
-            Strategy::PipeOnly,
-            Strategy::Hybrid,
-        ]
-        .into_iter()
-        .filter_map(|strategy| best(&of_strategy(strategy), order).map(prefer_front))
-        .collect()
+        STRATEGIES
+            .into_iter()
+            .filter_map(|strategy| best(&of_strategy(strategy), order).map(prefer_front))
+            .collect()
     };
     let fastest = best_of_each(BY_LATENCY);
     let most_frames = best_of_each(BY_INTERVAL);

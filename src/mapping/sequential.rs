@@ -97,12 +97,11 @@ pub fn layer_switched(problem: &Problem) -> Option<LayerSwitched> {
                     cost,
                     step: Some(steps.len() - 1),
                 };
-                match same {
-                    Some(same) => next[same] = reached,
-                    None => {
-                        known.insert(reached.places.clone(), next.len());
-                        next.push(reached);
-                    }
+                if let Some(same) = same {
+                    next[same] = reached;
+                } else {
+                    known.insert(reached.places.clone(), next.len());
+                    next.push(reached);
                 }
             }
         }

@@ -231,9 +231,12 @@ fn questions(cut: usize, state: &State, used: ProcessorSet) -> impl Iterator<Ite
     })
 }
 
+/// What a complete pipeline uses of each limited memory, and its last step.
+type Completed = (Vec<Bytes>, Option<usize>);
+
 /// The fronts of each strategy over all final states, with the stages followed back.
 fn complete(states: &BTreeMap<State, LabelSet<Option<usize>>>, steps: &[Step]) -> Vec<Found> {
-    let mut fronts: BTreeMap<Strategy, LabelSet<(Vec<Bytes>, Option<usize>)>> = BTreeMap::new();
+    let mut fronts: BTreeMap<Strategy, LabelSet<Completed>> = BTreeMap::new();
     for (state, labels) in states {
         let front = fronts.entry(state.strategy).or_default();
         for label in labels.iter() {

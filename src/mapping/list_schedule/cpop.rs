@@ -36,8 +36,7 @@ pub fn cpop(problem: &Problem) -> Option<Solution> {
                 timeline
                     .slots(operator)
                     .min_by_key(|slot| (slot.home, slot.processor))
-            })
-            .expect("operators without a processor have no rank");
+            })?;
         timeline.occupy(operator, slot);
     }
     let mut solution = timeline.into_solution();

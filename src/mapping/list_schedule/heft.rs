@@ -12,8 +12,7 @@ pub fn heft(problem: &Problem) -> Option<Solution> {
     for operator in by_upward_rank(problem)? {
         let slot = timeline
             .slots(operator)
-            .min_by_key(|slot| (slot.home, slot.processor))
-            .expect("operators without a processor have no rank");
+            .min_by_key(|slot| (slot.home, slot.processor))?;
         timeline.occupy(operator, slot);
     }
     let mut solution = timeline.into_solution();

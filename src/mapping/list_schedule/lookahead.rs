@@ -24,24 +24,21 @@ pub fn lookahead_heft(problem: &Problem) -> Option<Solution> {
             .collect();
         next.sort_unstable_by_key(|&reader| place[reader]);
         next.dedup();
-        let slot = timeline
-            .slots(operator)
-            .min_by_key(|&slot| {
-                let mut trial = timeline.clone();
-                trial.occupy(operator, slot);
-                let mut last = slot.home;
-                for &reader in &next {
-                    let best = trial
-                        .slots(reader)
-                        .min_by_key(|slot| (slot.home, slot.processor));
-                    if let Some(best) = best {
-                        trial.occupy(reader, best);
-                        last = last.max(best.home);
-                    }
+        let slot = timeline.slots(operator).min_by_key(|&slot| {
+            let mut trial = timeline.clone();
+            trial.occupy(operator, slot);
+            let mut last = slot.home;
+            for &reader in &next {
+                let best = trial
+                    .slots(reader)
+                    .min_by_key(|slot| (slot.home, slot.processor));
+                if let Some(best) = best {
+                    trial.occupy(reader, best);
+                    last = last.max(best.home);
                 }
-                (last, slot.home, slot.processor)
-            })
-            .expect("operators without a processor have no rank");
+            }
+            (last, slot.home, slot.processor)
+        })?;
         timeline.occupy(operator, slot);
     }
     let mut solution = timeline.into_solution();

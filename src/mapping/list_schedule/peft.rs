@@ -28,13 +28,10 @@ pub fn peft(problem: &Problem) -> Option<Solution> {
         .collect::<Option<_>>()?;
     let mut timeline = Timeline::new(problem);
     for operator in by_priority(problem, &ranks) {
-        let slot = timeline
-            .slots(operator)
-            .min_by_key(|slot| {
-                let end = u128::from(slot.end.count()) * RANK_UNIT;
-                (end + table[operator][slot.processor], slot.processor)
-            })
-            .expect("operators without a processor have no rank");
+        let slot = timeline.slots(operator).min_by_key(|slot| {
+            let end = u128::from(slot.end.count()) * RANK_UNIT;
+            (end + table[operator][slot.processor], slot.processor)
+        })?;
         timeline.occupy(operator, slot);
     }
     let mut solution = timeline.into_solution();
