@@ -62,7 +62,9 @@ pub fn compare(
 ) -> Result<Comparison, CompileError> {
     let soc = &table.soc;
     let compiled = compile(graph, table, options)?;
-    let mut all = contenders(&compiled.front);
+    let streaming = compiled.streaming_hybrid.as_ref();
+    let streaming = streaming.map(|file| figures(&file.plan));
+    let mut all = contenders(&compiled.front, streaming);
     let mut without_clusters = None;
     match clusters(soc) {
         Ok(set) => {

@@ -14,6 +14,7 @@ mod baselines;
 mod memories;
 mod one_stage;
 mod plan_files;
+mod streaming_hybrid;
 
 pub use arrow::compile;
 pub use compiled::{Compiled, PlanFile};
