@@ -43,3 +43,5 @@ pub mod explain;
 pub mod plot;
 
 pub mod compile;
+
+pub mod compare;

@@ -9,7 +9,7 @@ use paracompile_plan::front::{
 };
 use paracompile_plan::plan::{Label, PlanStage, SCHEMA, StoppedBy};
 
-use super::labels::{Arrangement, baseline_file};
+use super::labels::{Arrangement, Entry, baseline_file};
 
 /// What the recommended plan is chosen by; it changes nothing else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,17 +79,19 @@ pub fn front(request: &FrontRequest<'_>) -> Option<Front> {
     let pairs = || entries.iter().zip(request.plans);
     let (recommended, recommended_plan) = pairs()
         .find(|(entry, _)| entry.on_front && entry.labels.contains(&request.goal.label()))?;
-    let best_by_strategy: BTreeMap<String, BestOfStrategy> = pairs()
-        .filter(|(entry, _)| entry.best_of_strategy)
-        .map(|(entry, plan)| {
-            let best = BestOfStrategy {
-                plan: Some(entry.file.clone()),
-                dominated: !entry.on_front,
-                figures: figures(plan),
-            };
-            (entry.strategy.name().to_owned(), best)
-        })
-        .collect();
+    let best_where = |is_best: fn(&Entry) -> bool| -> BTreeMap<String, BestOfStrategy> {
+        pairs()
+            .filter(|(entry, _)| is_best(entry))
+            .map(|(entry, plan)| {
+                let best = BestOfStrategy {
+                    plan: Some(entry.file.clone()),
+                    dominated: !entry.on_front,
+                    figures: figures(plan),
+                };
+                (entry.strategy.name().to_owned(), best)
+            })
+            .collect()
+    };
     Some(Front {
         schema: SCHEMA,
         model: recommended_plan.model.name.clone(),
@@ -118,7 +120,8 @@ pub fn front(request: &FrontRequest<'_>) -> Option<Front> {
                 figures: figures(plan),
             })
             .collect(),
-        best_by_strategy,
+        best_by_strategy: best_where(|entry| entry.best_of_strategy),
+        most_frames_by_strategy: best_where(|entry| entry.most_frames_of_strategy),
         baselines: request
             .baselines
             .iter()

@@ -90,6 +90,7 @@ pub(super) fn front(count: u32) -> Front {
         recommended: format!("plans/{:02}.json", count / 2),
         plans,
         best_by_strategy: BTreeMap::new(),
+        most_frames_by_strategy: BTreeMap::new(),
         baselines: vec![
             baseline("single:big", 0.091, 0.091, "big"),
             baseline("single:little", 0.320, 0.320, "little"),

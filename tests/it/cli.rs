@@ -33,6 +33,7 @@ fn help_of_every_command() {
         ("help_costs", &["costs", "--help"]),
         ("help_simulate", &["simulate", "--help"]),
         ("help_check", &["check", "--help"]),
+        ("help_compare", &["compare", "--help"]),
     ] {
         assert_snapshot!(name, desk.run(arguments).done());
     }

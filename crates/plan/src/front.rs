@@ -32,8 +32,11 @@ pub struct Front {
     pub epsilon: f64,
     /// The front, by latency.
     pub plans: Vec<FrontPlan>,
-    /// The best of each strategy, dominated or not.
+    /// The fastest plan of each strategy, dominated or not.
     pub best_by_strategy: BTreeMap<String, BestOfStrategy>,
+    /// The plan of each strategy with the least interval, dominated or not.
+    #[serde(default)]
+    pub most_frames_by_strategy: BTreeMap<String, BestOfStrategy>,
     /// Baselines, judged by the same rules.
     pub baselines: Vec<Baseline>,
     /// File of the recommended plan.
@@ -116,7 +119,7 @@ pub struct FrontPlan {
     pub figures: Figures,
 }
 
-/// The best plan of a strategy: least latency.
+/// The best plan of a strategy: least latency or least interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BestOfStrategy {
     /// Path relative to `front.json`.

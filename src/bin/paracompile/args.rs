@@ -25,6 +25,7 @@ Examples:
   paracompile soc list
   paracompile simulate output/googlenet-vim3/plans/01-para-only-big+gpu.json --trace trace.json
   paracompile check output/googlenet-vim3 --model models/googlenet.onnx --soc vim3
+  paracompile compare models/googlenet.onnx --soc vim3
 
 Exit codes:
   0    done
@@ -81,6 +82,13 @@ Example:
 Example:
   paracompile check output/googlenet-vim3 --model models/googlenet.onnx --soc vim3")]
     Check(CheckArgs),
+    /// Compare the plans of models with baselines, and with published figures where there are any
+    #[command(after_help = "\
+Examples:
+  paracompile compare models/googlenet.onnx --soc vim3
+  paracompile compare models/*.onnx --soc vim3 --soc bst-a1000 --json
+  paracompile compare models/*.onnx --soc vim3 --update docs/results.md")]
+    Compare(CompareArgs),
 }
 
 /// How a model is read.
@@ -263,6 +271,41 @@ pub(crate) struct CheckArgs {
     /// Measured costs that the plans were made with
     #[arg(long, value_name = "FILE")]
     pub(crate) costs: Option<PathBuf>,
+}
+
+/// `paracompile compare`.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("form").args(["json", "markdown", "update"]))]
+pub(crate) struct CompareArgs {
+    /// The networks, ONNX files
+    #[arg(required = true, value_name = "MODEL")]
+    pub(crate) models: Vec<PathBuf>,
+    /// A built-in profile's name, or a profile file; repeat for several
+    #[arg(long, required = true, value_name = "NAME|FILE")]
+    pub(crate) soc: Vec<String>,
+    /// Use these processors alone
+    #[arg(long, value_delimiter = ',', value_name = "A,B", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) processors: Vec<String>,
+    /// How much counted work to spend where no proof is reached
+    #[arg(long, value_enum, default_value_t = Effort::Normal)]
+    pub(crate) effort: Effort,
+    /// Worker threads; the result does not depend on it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024), allow_negative_numbers = true)]
+    pub(crate) threads: Option<u64>,
+    #[command(flatten)]
+    pub(crate) dims: DimArgs,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print tables over all models as Markdown
+    #[arg(long)]
+    pub(crate) markdown: bool,
+    /// Put these tables between the marks `compare:SOC` of a Markdown file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) update: Option<PathBuf>,
+    /// Print nothing but results and errors
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
 }
 
 /// `--objective`.

@@ -4,8 +4,11 @@
 
 mod args;
 mod check;
+mod compare;
+mod compare_tables;
 mod costs;
 mod failure;
+mod grid;
 mod input;
 mod inspect;
 mod interrupt;
@@ -33,7 +36,7 @@ fn main() -> ExitCode {
                     "one model at a time; a command stands first, without options of mapping before it",
                 )
                 .with_help(
-                    "paracompile MODEL --soc NAME maps a model; paracompile inspect | soc | costs | simulate | check do everything else",
+                    "paracompile MODEL --soc NAME maps a model; paracompile inspect | soc | costs | simulate | check | compare do everything else",
                 ),
             );
         }
@@ -75,5 +78,6 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Costs(args)) => costs::run(&args),
         Some(Command::Simulate(args)) => simulate::run(&args),
         Some(Command::Check(args)) => check::run(&args),
+        Some(Command::Compare(args)) => compare::run(&args),
     }
 }
