@@ -12,6 +12,8 @@ mod waits;
 #[cfg(test)]
 mod agreement;
 #[cfg(test)]
+mod critical_paths;
+#[cfg(test)]
 pub(crate) mod fixtures;
 #[cfg(test)]
 mod hand_cases;
