@@ -18,8 +18,6 @@ pub struct Compiled {
     pub files: Vec<PlanFile>,
     /// Memories that can be too small for some mapping: then the front is over the mappings that were tried, not over all.
     pub tight: Vec<String>,
-    /// Latency and throughput of every candidate, for pictures: seconds and frames a second.
-    pub cloud: Vec<(f64, f64)>,
 }
 
 /// A plan and what it was made from.
