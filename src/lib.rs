@@ -17,8 +17,8 @@ pub mod import {
 pub mod plan {
     pub use paracompile_plan::plan::*;
     pub use paracompile_plan::{
-        OpClass, ReadError, Violation, WriteError, check, read_front, read_plan, write_json,
-        write_text,
+        OpClass, ReadError, Violation, WriteError, check, read_front, read_plan, write_bytes,
+        write_json, write_text,
     };
 }
 

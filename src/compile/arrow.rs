@@ -107,6 +107,7 @@ pub fn compile(
     let names = baselines.into_iter().map(|baseline| baseline.name);
     let front = emit::front(&FrontRequest {
         arrangement: &arrangement,
+        candidates: &scored,
         plans: &plans,
         baselines: &names.zip(baseline_plans).collect::<Vec<_>>(),
         effort: options.effort.name(),
@@ -119,7 +120,6 @@ pub fn compile(
         tight: demand.names(),
         front,
         files,
-        cloud: cloud(&candidates),
         streaming_hybrid,
         segments,
     })
@@ -226,16 +226,4 @@ fn scored(table: &CostTable, candidate: &Candidate) -> emit::Candidate {
             .map(|stage| stage.processors)
             .collect(),
     }
-}
-
-/// Latency and throughput of candidates that take time.
-fn cloud(candidates: &[Candidate]) -> Vec<(f64, f64)> {
-    candidates
-        .iter()
-        .map(|candidate| {
-            let interval = candidate.cost.bottleneck.to_seconds();
-            (candidate.cost.latency.to_seconds(), 1.0 / interval)
-        })
-        .filter(|(_, rate)| rate.is_finite())
-        .collect()
 }

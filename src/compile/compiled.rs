@@ -20,8 +20,6 @@ pub struct Compiled {
     pub tight: Vec<String>,
     /// Of the hybrids that no plan of one stage matches in both latency and interval, the one of least latency in a stream; no file of the run, for comparisons alone.
     pub streaming_hybrid: Option<PlanFile>,
-    /// Latency and throughput of every candidate, for pictures: seconds and frames a second.
-    pub cloud: Vec<(f64, f64)>,
 }
 
 /// A plan and what it was made from.

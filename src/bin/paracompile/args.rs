@@ -77,6 +77,14 @@ Example:
   paracompile simulate output/googlenet-vim3/plans/01-para-only-big+gpu.json
   paracompile simulate plan.json --frames 50 --serial-links --trace trace.json")]
     Simulate(SimulateArgs),
+    /// Draw a front, a plan, or a fidelity report as SVG or PNG
+    #[command(after_help = "\
+Examples:
+  paracompile plot output/googlenet-vim3/front.json
+  paracompile plot plan.json --kind stages -o stages.png
+  paracompile plot plan.json --kind graph -o graph.svg
+  paracompile plot plan.json --kind graph -o graph.dot")]
+    Plot(PlotArgs),
     /// Check a plan, or every plan below a directory, against its model and profile
     #[command(after_help = "\
 Example:
@@ -255,6 +263,19 @@ pub(crate) struct SimulateArgs {
     pub(crate) json: bool,
 }
 
+/// `paracompile plot`.
+#[derive(Debug, Args)]
+pub(crate) struct PlotArgs {
+    /// front.json, a plan file, or a fidelity report
+    pub(crate) file: PathBuf,
+    /// Where to write, .svg or .png; by default <FILE>-<KIND>.svg beside the file
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// What to draw; by default the front, the time chart of a plan, or the scatter of a report
+    #[arg(long, value_enum)]
+    pub(crate) kind: Option<PlotKind>,
+}
+
 /// `paracompile check`.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
@@ -306,6 +327,21 @@ pub(crate) struct CompareArgs {
     /// Print nothing but results and errors
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+/// `--kind`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlotKind {
+    /// Of a front: throughput and energy over latency
+    Pareto,
+    /// Of a plan: queues over time, with the critical path
+    Gantt,
+    /// Of a plan: what the queues of each stage do, in sums
+    Stages,
+    /// Of a plan: tasks and tensors, coloured by processor
+    Graph,
+    /// Of a fidelity report: predicted over measured
+    Fidelity,
 }
 
 /// `--objective`.

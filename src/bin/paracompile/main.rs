@@ -13,6 +13,7 @@ mod input;
 mod inspect;
 mod interrupt;
 mod map;
+mod plot;
 mod report;
 mod simulate;
 mod soc;
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
                     "one model at a time; a command stands first, without options of mapping before it",
                 )
                 .with_help(
-                    "paracompile MODEL --soc NAME maps a model; paracompile inspect | soc | costs | simulate | check | compare do everything else",
+                    "paracompile MODEL --soc NAME maps a model; paracompile inspect | soc | costs | simulate | plot | check | compare do everything else",
                 ),
             );
         }
@@ -77,6 +78,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Soc { action }) => soc::run(&action),
         Some(Command::Costs(args)) => costs::run(&args),
         Some(Command::Simulate(args)) => simulate::run(&args),
+        Some(Command::Plot(args)) => plot::run(&args),
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Compare(args)) => compare::run(&args),
     }

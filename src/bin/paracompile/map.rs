@@ -343,17 +343,7 @@ fn write(directory: &Path, compiled: &Compiled, pictures: bool) -> Result<(), Wr
     }
     let paintings = [PARETO, GANTT].map(|name| directory.join(name));
     if pictures {
-        let front = plot::pareto(
-            &compiled.front,
-            &compiled
-                .cloud
-                .iter()
-                .map(|&(latency_s, throughput_fps)| plot::Candidate {
-                    latency_s,
-                    throughput_fps,
-                })
-                .collect::<Vec<_>>(),
-        );
+        let front = plot::pareto(&compiled.front);
         write_text(&paintings[0], &front)?;
         let gantt = plot::gantt(&recommended(compiled).plan);
         write_text(&paintings[1], &gantt)?;
