@@ -12,6 +12,7 @@ pub(crate) mod reading;
 mod verify;
 mod verify_contention;
 mod verify_link;
+mod verify_point;
 mod verify_processor;
 
 mod builtin;
@@ -27,7 +28,7 @@ pub use chip::{
 };
 pub use document::DocumentError;
 pub use error::{Defect, Problem, SocError};
-pub use feature::Feature;
+pub use feature::{Feature, Winograd};
 pub use location::{Location, LocationId};
 pub use processor_set::ProcessorSet;
 
