@@ -17,6 +17,7 @@ mod verify_processor;
 
 mod builtin;
 mod restrict;
+mod text;
 
 pub mod file;
 
@@ -31,6 +32,7 @@ pub use error::{Defect, Problem, SocError};
 pub use feature::{Feature, Winograd};
 pub use location::{Location, LocationId};
 pub use processor_set::ProcessorSet;
+pub use text::profile_text;
 
 pub(crate) use document::{parse, read_text, sha256_hex};
 pub(crate) use near::{near_matches, shown, suggestion};
