@@ -3,8 +3,8 @@
 //! The modules are declared in the order in which a network passes through them; [`compile`] is the whole way as one function.
 //! `ARCHITECTURE.md` draws it, `docs/model.md` says what every number means.
 
-pub use paracompile_frontend::{arena, cost, facts, ir, soc};
-pub use paracompile_plan::front;
+pub use paracompile_frontend::{arena, calibrate, cost, facts, ir, soc};
+pub use paracompile_plan::{OpClass, front};
 
 /// Reading models.
 pub mod import {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use paracompile::OpClass;
 use paracompile::soc::{Bandwidth, ProcessorSketch};
 
 /// Maps a neural network onto the processors of a system-on-chip.
@@ -71,6 +72,14 @@ Examples:
   paracompile costs model.onnx --soc vim3 -o costs.json
   paracompile model.onnx --soc vim3 --costs costs.json")]
     Costs(CostsArgs),
+    /// Fit a profile's time models and powers to measurements on a board, or judge how well they predict
+    #[command(after_help = "\
+Examples:
+  paracompile calibrate --data measurements --soc board.json -o calibrated.json
+  paracompile calibrate --data measurements --soc vim3 --rename B=big,L=little,G=gpu --leave-one-out
+
+docs/calibration.md describes the files in the directory.")]
+    Calibrate(CalibrateArgs),
     /// Run a plan file in simulated time
     #[command(after_help = "\
 Example:
@@ -193,6 +202,9 @@ pub(crate) enum SocAction {
     Show {
         /// Its name
         name: String,
+        /// Let every processor fuse these classes, as a framework that fuses does; the name becomes NAME-fusing
+        #[arg(long, value_delimiter = ',', value_name = "CLASS", value_parser = parse_class)]
+        fuses: Vec<OpClass>,
     },
     /// Write a first profile from peak rates, every number marked as assumed
     #[command(after_help = "\
@@ -232,6 +244,35 @@ pub(crate) struct CostsArgs {
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) dims: DimArgs,
+}
+
+/// `paracompile calibrate`.
+#[derive(Debug, Args)]
+pub(crate) struct CalibrateArgs {
+    /// Directory with op_times.csv and, where there are any, group_times_power.csv and power_states.csv
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: PathBuf,
+    /// Profile for what was not measured: memories, links, contention, names
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) soc: String,
+    /// Names of the profile for those of the measurements
+    #[arg(long, value_delimiter = ',', value_name = "MEASURED=NAME", value_parser = parse_rename)]
+    pub(crate) rename: Vec<(String, String)>,
+    /// Where the measurements come from; becomes part of every note
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) note: Option<String>,
+    /// Where to write the profile
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Predict each network from the others, and print the errors
+    #[arg(long)]
+    pub(crate) leave_one_out: bool,
+    /// Write these predictions beside the measurements, to be plotted
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `paracompile simulate`.
@@ -390,6 +431,22 @@ fn parse_dim(text: &str) -> Result<(String, u64), String> {
         .parse()
         .map_err(|_| format!("`{value}` is not a whole number; expected for example {name}=1"))?;
     Ok((name.to_owned(), value))
+}
+
+fn parse_class(text: &str) -> Result<OpClass, String> {
+    text.parse().map_err(|_| {
+        let known: Vec<&str> = OpClass::ALL.into_iter().map(OpClass::name).collect();
+        format!("expected a class: {}", known.join(", "))
+    })
+}
+
+fn parse_rename(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((measured, name)) if !measured.is_empty() && !name.is_empty() => {
+            Ok((measured.to_owned(), name.to_owned()))
+        }
+        _ => Err("expected a measured name and the profile's, for example B=big".to_owned()),
+    }
 }
 
 fn parse_gap(text: &str) -> Result<f64, String> {

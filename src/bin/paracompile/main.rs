@@ -3,6 +3,7 @@
 //! Everything that it does is in the library; here are arguments, files, printing and exit codes alone.
 
 mod args;
+mod calibrate;
 mod check;
 mod compare;
 mod compare_tables;
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
                     "one model at a time; a command stands first, without options of mapping before it",
                 )
                 .with_help(
-                    "paracompile MODEL --soc NAME maps a model; paracompile inspect | soc | costs | simulate | plot | check | compare do everything else",
+                    "paracompile MODEL --soc NAME maps a model; paracompile inspect | soc | costs | calibrate | simulate | plot | check | compare do everything else",
                 ),
             );
         }
@@ -77,6 +78,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Inspect(args)) => inspect::run(&args),
         Some(Command::Soc { action }) => soc::run(&action),
         Some(Command::Costs(args)) => costs::run(&args),
+        Some(Command::Calibrate(args)) => calibrate::run(&args),
         Some(Command::Simulate(args)) => simulate::run(&args),
         Some(Command::Plot(args)) => plot::run(&args),
         Some(Command::Check(args)) => check::run(&args),

@@ -6,8 +6,10 @@ use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
-use paracompile::plan::{OpClass, Source};
-use paracompile::soc::{Overview, Processor, Soc, sketch};
+use paracompile::OpClass;
+use paracompile::plan::Source;
+use paracompile::soc::file::SocFile;
+use paracompile::soc::{Overview, Processor, Soc, profile_text, sketch};
 use serde_json::json;
 
 use crate::args::SocAction;
@@ -18,7 +20,7 @@ use crate::input::printed;
 pub(crate) fn run(action: &SocAction) -> Result<ExitCode, Failure> {
     match action {
         SocAction::List { json } => list(*json),
-        SocAction::Show { name } => show(name),
+        SocAction::Show { name, fuses } => show(name, fuses),
         SocAction::New {
             name,
             processors,
@@ -139,9 +141,16 @@ fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
         })
 }
 
-fn show(name: &str) -> Result<ExitCode, Failure> {
+fn show(name: &str, fuses: &[OpClass]) -> Result<ExitCode, Failure> {
     match Soc::builtin_text(name) {
-        Some(text) => printed(text),
+        Some(text) if fuses.is_empty() => printed(text),
+        Some(text) => {
+            let profile = fusing(text, fuses);
+            // A class without a model cannot be fused, and the verifier says so with its place.
+            Soc::from_json(&profile, &format!("{name} with --fuses"))
+                .map_err(|error| Failure::from_error(Kind::Profile, &error))?;
+            printed(&profile)
+        }
         None => match Soc::find(name) {
             Err(error) => Err(Failure::from_error(Kind::Profile, &error)),
             Ok(_) => Err(Failure::new(
@@ -151,6 +160,21 @@ fn show(name: &str) -> Result<ExitCode, Failure> {
             .with_help(format!("paracompile soc check {name}"))),
         },
     }
+}
+
+/// The profile of the same chip under a framework that fuses these classes into what stands before them.
+fn fusing(text: &str, fuses: &[OpClass]) -> String {
+    let mut file: SocFile = serde_json::from_str(text)
+        .expect("built-in profiles are what the types say, which a test holds");
+    file.name.push_str("-fusing");
+    for processor in &mut file.processors {
+        for class in fuses {
+            if !processor.fuses.contains(class) {
+                processor.fuses.push(*class);
+            }
+        }
+    }
+    profile_text(&file)
 }
 
 /// What a checked profile says: its processors, what they cannot run, and where its numbers come from.
