@@ -41,4 +41,6 @@ pub mod explain;
 
 pub mod plot;
 
+pub mod report;
+
 pub mod compile;

@@ -106,6 +106,8 @@ const MAY_IMPORT: &[(&str, &str, &[&str])] = &[
             "arena", "ir", "soc", "cost", "estimate", "pareto", "emit", "compile",
         ],
     ),
+    // The page is made from files: what a plan does not say is not on it, but for the facts of model and chip.
+    ("report", "src/report", &["simulate"]),
     // An oracle must not share the code that it judges.
     (
         "testkit",

@@ -10,6 +10,8 @@ mod input;
 mod inspect;
 mod interrupt;
 mod map;
+mod notes;
+mod page;
 mod report;
 mod simulate;
 mod soc;
@@ -33,7 +35,7 @@ fn main() -> ExitCode {
                     "one model at a time; a command stands first, without options of mapping before it",
                 )
                 .with_help(
-                    "paracompile MODEL --soc NAME maps a model; paracompile inspect | soc | costs | simulate | check do everything else",
+                    "paracompile MODEL --soc NAME maps a model; paracompile inspect | soc | costs | simulate | check | report do everything else",
                 ),
             );
         }
@@ -75,5 +77,6 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Costs(args)) => costs::run(&args),
         Some(Command::Simulate(args)) => simulate::run(&args),
         Some(Command::Check(args)) => check::run(&args),
+        Some(Command::Report(args)) => page::run(&args),
     }
 }
