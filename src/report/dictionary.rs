@@ -241,15 +241,19 @@ fn places_in(model: &ModelFacts) -> BTreeMap<&OperatorRef, usize> {
         .collect()
 }
 
-/// The name, or its two ends where it is too long for one of `count`.
+/// The name as the page shows it, where it has `count` of them.
 pub(super) fn shown(name: &str, count: usize) -> String {
-    let most = (NAMES / count.max(1)).clamp(LENGTHS.0, LENGTHS.1);
+    shortened(name, (NAMES / count.max(1)).clamp(LENGTHS.0, LENGTHS.1))
+}
+
+/// The name, or its two ends where it has more than `most` characters.
+pub(super) fn shortened(name: &str, most: usize) -> String {
     let length = name.chars().count();
     if length <= most {
         return name.to_owned();
     }
     let head: String = name.chars().take(most / 3).collect();
-    let tail = most - most / 3 - 1;
+    let tail = most.saturating_sub(most / 3 + 1);
     let tail: String = name.chars().skip(length - tail).collect();
     format!("{head}…{tail}")
 }

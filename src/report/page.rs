@@ -12,8 +12,12 @@ pub(super) struct Page<'a> {
     pub(super) soc: SocHead<'a>,
     /// `quick`, `normal` or `thorough`.
     pub(super) effort: &'a str,
-    /// Sentences about the search and its proofs.
-    pub(super) summary: Vec<String>,
+    /// Of paracompile.
+    pub(super) version: &'static str,
+    /// What is proven, in a sentence.
+    pub(super) proof: String,
+    /// Sentences about the search.
+    pub(super) search: Vec<String>,
     /// Sentences that warn.
     pub(super) notes: &'a [String],
     /// Index of the recommended plan.

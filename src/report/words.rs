@@ -7,13 +7,16 @@ use paracompile_plan::front::{EnergyAxis, Front};
 use paracompile_plan::plan::StoppedBy;
 use paracompile_plan::{Nanojoules, Nanoseconds, Plan};
 
+use super::dictionary::shortened;
 use crate::simulate::{CriticalPath, CriticalStep, CriticalWork};
 
 /// How many of the longest steps are named.
 const NAMED: usize = 3;
+/// Longer names are shortened in sentences.
+const LONGEST: usize = 80;
 
-/// About the search: what was compared, what is proven, and what the figures are.
-pub(super) fn summary(front: &Front) -> Vec<String> {
+/// About the search: what was compared, where it stopped, and what energy is.
+pub(super) fn search(front: &Front) -> Vec<String> {
     let count = front.plans.len();
     let mut sentences = vec![format!(
         "The search compared {}; {} beaten by another one in latency, interval and energy together, and {} on the front.",
@@ -34,7 +37,6 @@ pub(super) fn summary(front: &Front) -> Vec<String> {
             trimmed(front.epsilon * 100.0)
         ));
     }
-    sentences.push(proofs(front));
     sentences.push(stopped(front));
     sentences.push(
         match front.energy {
@@ -50,7 +52,8 @@ pub(super) fn summary(front: &Front) -> Vec<String> {
     sentences
 }
 
-fn proofs(front: &Front) -> String {
+/// What is proven of the plans of the front.
+pub(super) fn proofs(front: &Front) -> String {
     let count = front.plans.len();
     let gaps = || front.plans.iter().map(|plan| plan.figures.gap);
     let proven = gaps().filter(|&gap| gap <= 0.0).count();
@@ -88,13 +91,17 @@ fn proofs(front: &Front) -> String {
 
 fn stopped(front: &Front) -> String {
     let effort = &front.effort;
+    let is_proven = front.plans.iter().all(|plan| plan.figures.gap <= 0.0);
     match front.stopped_by {
         StoppedBy::Complete => format!("The search (effort {effort}) ran to its end."),
+        StoppedBy::Gap | StoppedBy::Work if is_proven => format!(
+            "Parts of the search (effort {effort}) stopped once the latency was proven; among mappings of equal latency, energy there is the best found and not the least."
+        ),
         StoppedBy::Gap => {
-            format!("Proofs (effort {effort}) stopped at the gap that was allowed.")
+            format!("Parts of the search (effort {effort}) stopped at the gap that was allowed.")
         }
         StoppedBy::Work => {
-            format!("Some proofs stopped at the counted work of effort {effort}.")
+            format!("Parts of the search stopped at the counted work of effort {effort}.")
         }
         StoppedBy::Time => {
             "The time limit cut the search, so the result depends on the machine.".to_owned()
@@ -120,39 +127,45 @@ fn limit(plan: &Plan) -> Vec<String> {
     let Some(stage) = slowest.filter(|stage| stage.time_ns > Nanoseconds::ZERO) else {
         return Vec::new();
     };
-    let loads = loads(plan);
-    let load = |name: &String| loads.get(name.as_str()).copied().unwrap_or_default();
-    let mut sentence = if plan.stages.len() == 1 {
+    let place = stage.processors.join("+");
+    let count = plan.stages.len();
+    let mut sentences = vec![if count == 1 {
         format!(
-            "The one stage ({}) sets the interval: {}",
-            stage.processors.join("+"),
+            "The interval is that of the one stage ({place}): {}.",
             stage.time_ns
         )
     } else {
+        let number = stage.id.saturating_add(1);
         format!(
-            "Stage {} of {} ({}) sets the interval: {}",
-            stage.id.saturating_add(1),
-            plan.stages.len(),
-            stage.processors.join("+"),
+            "Stage {number} of {count} ({place}) sets the interval: {}.",
             stage.time_ns
         )
-    };
-    let busiest = stage.processors.iter().max_by_key(|name| load(name));
-    if let Some(busiest) = busiest {
-        sentence += &format!(
-            ", of which {busiest} computes for {}%",
-            share(load(busiest), stage.time_ns)
-        );
-    }
-    let mut sentences = vec![sentence + "."];
-    let predicted = &plan.predicted;
-    if predicted.interval_bound_ns < predicted.interval_ns {
+    }];
+    let interval = plan.predicted.interval_ns;
+    let mut loads: Vec<(&str, Nanoseconds)> = loads(plan).into_iter().collect();
+    loads.sort_by_key(|&(_, load)| Reverse(load));
+    let loads: Vec<String> = loads
+        .into_iter()
+        .map(|(name, load)| format!("{name} {}%", share(load, interval)))
+        .collect();
+    sentences.push(format!(
+        "Processors compute for this share of each interval: {}.",
+        listed(&loads)
+    ));
+    let bound = plan.predicted.interval_bound_ns;
+    if bound < interval {
         sentences.push(format!(
-            "The rest of the stage's time is waiting for data; if frames overlapped inside a stage, the busiest queue would allow an interval of {}.",
-            predicted.interval_bound_ns
+            "If frames overlapped inside stages, the busiest queue would allow an interval of {bound} ({}).",
+            change(interval, bound)
         ));
     }
     sentences
+}
+
+/// From one duration to another, with a sign.
+fn change(from: Nanoseconds, to: Nanoseconds) -> String {
+    let percent = (to.to_seconds() / from.to_seconds() - 1.0) * 100.0;
+    format!("{percent:+.1}%").replace('-', "−")
 }
 
 /// How long tasks keep each processor.
@@ -208,9 +221,9 @@ fn critical(plan: &Plan, path: &CriticalPath) -> Vec<String> {
         .into_iter()
         .take(NAMED)
         .map(|step| {
-            let name = super::dictionary::shown(&step.name, usize::MAX);
+            let name = shortened(&step.name, LONGEST);
             let place = processor(plan, step).unwrap_or("move");
-            format!("{name} ({place}, {})", step.duration())
+            format!("`{name}` ({place}, {})", step.duration())
         })
         .collect();
     vec![
@@ -239,8 +252,8 @@ fn contention(plan: &Plan) -> Option<String> {
     let together: Nanoseconds = plan.stages.iter().map(|stage| stage.time_ns).sum();
     (together > alone && alone > Nanoseconds::ZERO).then(|| {
         format!(
-            "Stages slow each other: one frame alone takes {alone}, and {together} while the other stages work too ({:+.1}%).",
-            (together.to_seconds() / alone.to_seconds() - 1.0) * 100.0
+            "Stages slow each other: one frame alone takes {alone}, and {together} while the other stages work too ({}).",
+            change(alone, together)
         )
     })
 }
@@ -328,7 +341,7 @@ mod tests {
         let text = why_of(&samples::plan(&[&[0, 0], &[1]]));
         assert!(
             text.starts_with(
-                "Stage 1 of 2 (p0) sets the interval: 40.0 µs, of which p0 computes for 100%."
+                "Stage 1 of 2 (p0) sets the interval: 40.0 µs. Processors compute for this share of each interval: p0 100% and p1 87%."
             ),
             "{text}"
         );
@@ -338,7 +351,7 @@ mod tests {
         );
         assert!(
             text.contains(
-                "Its longest steps are op2 (p1, 35.0 µs), op0 (p0, 30.0 µs) and op1 (p0, 10.0 µs)."
+                "Its longest steps are `op2` (p1, 35.0 µs), `op0` (p0, 30.0 µs) and `op1` (p0, 10.0 µs)."
             ),
             "{text}"
         );

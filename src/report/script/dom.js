@@ -17,6 +17,12 @@ const h = (tag, attributes, ...children) => fill(document.createElement(tag), at
 const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 const byId = (id) => document.getElementById(id);
 
+// Shows `children` and nothing else.
+function put(element, ...children) {
+  element.replaceChildren();
+  return fill(element, null, children);
+}
+
 // The outline of a mark of radius `r` around a point.
 function outline(shape, x, y, r) {
   const n = (value) => value.toFixed(2);
@@ -76,7 +82,7 @@ function sortable(columns, state, redraw) {
         const again = byId(state.id).querySelectorAll("thead button")[index];
         if (again) again.focus();
       },
-    }, entry.title, h("span", { class: "arrow", "aria-hidden": "true" }, active ? (state.down ? "▾" : "▴") : ""));
+    }, h("span", null, entry.title), h("span", { class: "arrow", "aria-hidden": "true" }, active ? (state.down ? "▾" : "▴") : "\u00a0"));
     return h("th", {
       scope: "col",
       class: entry.class || null,
@@ -99,7 +105,7 @@ function sorted(rows, columns, state) {
 const tip = {
   show(event, ...children) {
     const box = byId("tip");
-    box.replaceChildren(...children.flat(Infinity).filter(Boolean));
+    put(box, children);
     box.hidden = false;
     const { clientWidth, clientHeight } = document.documentElement;
     const { offsetWidth, offsetHeight } = box;

@@ -88,8 +88,9 @@ function drawChart() {
   const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
   front.points = run.plans.map((plan, place) => {
     const [px, py] = [scales[0].at(x.of(plan)), scales[1].at(y.of(plan))];
-    const [cx, cy] = [clamp(px, area.left + 8, area.right - 8), clamp(py, area.top + 8, area.bottom - 8)];
-    return { plan, place, x: cx, y: cy, off: Math.hypot(px - cx, py - cy) > 9, dx: Math.sign(px - cx), dy: Math.sign(py - cy) };
+    // A step inwards leaves room for the arrow that says so.
+    const [cx, cy] = [clamp(px, area.left + 16, area.right - 16), clamp(py, area.top + 16, area.bottom - 16)];
+    return { plan, place, x: cx, y: cy, off: Math.hypot(px - cx, py - cy) > 17, dx: Math.sign(px - cx), dy: Math.sign(py - cy) };
   });
   front.order = [...front.points].sort((a, b) => x.of(a.plan) - x.of(b.plan) || a.place - b.place).map(({ place }) => place);
   // What is drawn last lies on top.
@@ -106,7 +107,7 @@ function drawChart() {
 function axes([sx, sy], [x, y], area, width, height) {
   const nodes = [];
   const labelled = (axis, scale) => {
-    const [unit, size] = axis.kind ? unitFor(axis.kind, scale.high) : [axis.unit, 1];
+    const [unit, size] = axis.kind ? unitFor(axis.kind, scale.high, 10) : [axis.unit, 1];
     return { unit, size };
   };
   const [ux, uy] = [labelled(x, sx), labelled(y, sy)];
@@ -143,7 +144,7 @@ function pointMark(point) {
   place === run.recommended ? svg("circle", { cx: x, cy: y, r: 11, class: "halo" }) : null,
   chosen ? svg("circle", { cx: x, cy: y, r: 14, class: "ring" }) : null,
   mark(plan, x, y, 6),
-  off ? svg("path", { d: `M${x + dx * 10 - dy * 4} ${y + dy * 10 - dx * 4}L${x + dx * 15} ${y + dy * 15}L${x + dx * 10 + dy * 4} ${y + dy * 10 + dx * 4}`, class: "beyond" }) : null);
+  off ? svg("path", { d: `M${x + dx * 9 - dy * 4} ${y + dy * 9 + dx * 4}L${x + dx * 13} ${y + dy * 13}L${x + dx * 9 + dy * 4} ${y + dy * 9 - dx * 4}`, class: "beyond" }) : null);
 }
 
 function pointLabels(area) {
@@ -218,16 +219,17 @@ function drawPlans() {
     { title: "Plan", key: (plan) => run.plans.indexOf(plan), cell: (plan) => [
       h("a", { href: `#plan=${encodeURIComponent(plan.id)}` }, icon(plan), h("span", null, clip(plan.id, 40))),
       run.plans.indexOf(plan) === run.recommended ? h("span", { class: "tag" }, "recommended") : null,
+      h("div", { class: "narrow soft" }, stagesOf(plan)),
     ] },
     { title: "Strategy", key: (plan) => plan.strategy, class: "wider", cell: (plan) => (plan.kind === "best" ? `fastest ${plan.strategy}` : plan.strategy) },
-    { title: "Stages", key: stagesOf, cell: stageChips },
+    { title: "Stages", class: "wider", key: stagesOf, cell: stageChips },
     { title: `Latency (${latency.unit})`, class: "number", note: "One frame through an empty pipeline", key: (plan) => plan.latency, cell: (plan) => latency.show(plan.latency) },
     { title: `Paced (${latency.unit})`, class: "number wider", note: "Latency while a frame enters every interval", key: (plan) => plan.paced, cell: (plan) => latency.show(plan.paced) },
     { title: `In stream (${latency.unit})`, class: "number wider", note: "Latency of the 50th frame while frames enter as fast as they can", key: (plan) => plan.saturated, cell: (plan) => latency.show(plan.saturated) },
     { title: "Frames/s", class: "number", down: true, key: throughput, cell: (plan) => rate.show(throughput(plan)) },
     { title: `Energy (${energy.unit})`, class: "number", note: "Active energy a frame: the processors in use", key: (plan) => plan.active, cell: (plan) => energy.show(plan.active) },
-    { title: "Gap", class: "number", note: "How far the latency can be above the least possible for these stages and processors", key: (plan) => gapOf(plan.proof), cell: (plan) => showGap(gapOf(plan.proof)) },
-    { title: "Best at", class: "wider", key: (plan) => (plan.labels.length > 0 ? plan.labels.join(", ") : "~"), cell: (plan) => plan.labels.join(", ") || (plan.kind === "baseline" ? "baseline" : "") },
+    { title: "Gap", class: "number wider", note: "How far the latency can be above the least possible for these stages and processors", key: (plan) => gapOf(plan.proof), cell: (plan) => showGap(gapOf(plan.proof)) },
+    { title: "Best at", class: "wider", key: (plan) => (plan.labels.length > 0 ? plan.labels.join(", ") : "~"), cell: (plan) => plan.kind === "baseline" ? "baseline" : plan.labels.map((label, index) => [h("span", { class: "phrase" }, label, index < plan.labels.length - 1 ? "," : ""), " "]) },
   ];
   const redraw = () => drawPlans();
   const rows = sorted(run.plans, columns, front.table).map((plan) => {
@@ -239,7 +241,7 @@ function drawPlans() {
       onclick: () => select(place),
     }, columns.map((entry) => h("td", { class: entry.class || null }, entry.cell(plan))));
   });
-  byId("plans").replaceChildren(h("table", null, sortable(columns, front.table, redraw), h("tbody", null, rows)));
+  put(byId("plans"), h("table", null, sortable(columns, front.table, redraw), h("tbody", null, rows)));
 }
 
 function markPlans() {

@@ -16,7 +16,7 @@ function drawGantt() {
   gantt.detail = detail;
   gantt.picked = null;
   if (!detail) {
-    box.replaceChildren(h("p", { class: "note" }, "The page would be too large with the tasks of this plan; its plan file has them."));
+    put(box, h("p", { class: "note" }, "The page would be too large with the tasks of this plan; its plan file has them."));
     return;
   }
   gantt.span = Math.max(detail.passage, 2 * plan.interval, 1) * 1.02;
@@ -60,7 +60,7 @@ function buildGantt(box) {
       act();
     }
   });
-  box.replaceChildren(
+  put(box,
     h("p", { id: "gantt-about", class: "soft" }),
     h("div", { class: "tools" },
       button("−", "Zoom out", () => zoom(1 / 0.6)), button("+", "Zoom in", () => zoom(0.6)),
@@ -165,7 +165,7 @@ function paintGantt() {
   chart.setAttribute("height", lanes.height);
   const at = (time) => left + ((time - gantt.view[0]) / width()) * (right - left);
   const nodes = [];
-  const [unit, size] = unitFor("time", Math.max(Math.abs(gantt.view[0]), gantt.view[1]));
+  const [unit, size] = unitFor("time", Math.max(Math.abs(gantt.view[0]), gantt.view[1]), 10);
   const { ticks, decimals } = ticksOf(gantt.view[0] / size, gantt.view[1] / size, (right - left) / 90);
   for (const tick of ticks) {
     const x = at(tick * size);
@@ -198,7 +198,7 @@ function paintGantt() {
       }
     }
   }
-  paintMarks(nodes, plan, at);
+  paintMarks(nodes, at);
   if (gantt.links) paintCritical(inside, at);
   if (gantt.picked) {
     const place = placeOf(gantt.picked);
@@ -236,10 +236,10 @@ function paintTasks(inside, queue, shifted, tone, at, bar) {
       continue;
     }
     flush();
-    inside.append(bar(x1, x2, queue.y, LANE, { class: `task ${tone}${x2 - x1 > 3 ? " edged" : ""}`, fill: colour }));
+    inside.append(bar(x1, x2, queue.y, LANE, { class: `task ${tone}${x2 - x1 > 4 ? " edged" : ""}`, fill: colour }));
     if (tone === "own") {
       const [a, b] = [Math.max(x1, gantt.left), Math.min(x2, gantt.right)];
-      const text = fit(lastPart(task.name), b - a - 6, 11);
+      const text = fitName(task.name, b - a - 6, 11);
       if (text) inside.append(svg("text", { x: (a + b) / 2, y: queue.y + LANE / 2 + 3, class: `bar-text on-${inkOn(colour)}`, "text-anchor": "middle" }, text));
     }
   }
@@ -258,10 +258,19 @@ function fit(text, room, size) {
   return count >= 3 ? `${text.slice(0, count)}…` : "";
 }
 
+// The longest tail of a path-like name that fits: the front of such names repeats from task to task.
+function fitName(name, room, size) {
+  const parts = shortName(name).split("/");
+  for (let from = 0; from < parts.length; from += 1) {
+    const tail = parts.slice(from).join("/");
+    if (textWidth(tail, size) <= room) return tail;
+  }
+  return fit(parts[parts.length - 1], room, size);
+}
+
 // When frame f enters and leaves.
-function paintMarks(nodes, plan, at) {
-  const marks = [[0, "f in", "start"], [gantt.detail.passage, "f out", "end"]];
-  for (const [time, , ] of marks) {
+function paintMarks(nodes, at) {
+  for (const time of [0, gantt.detail.passage]) {
     const x = at(time);
     if (x >= gantt.left - 1 && x <= gantt.right + 1) nodes.push(svg("line", { x1: x, x2: x, y1: HEAD - 6, y2: gantt.lanes.height, class: "mark-line" }));
   }
@@ -384,7 +393,7 @@ function about(item, frame) {
       ["Time", `${showTime(item.time)}, from ${showTime(item.start)} to ${showTime(item.end)} of ${frameName(frame)}`],
       item.energy > 0 ? ["Energy", showEnergy(item.energy)] : null,
       item.kind === "move" ? ["Size", `${showBytes(item.bytes)}${item.converts ? ", converts the layout" : ""}`] : null,
-      item.source ? ["Time is", item.source] : null,
+      item.source ? ["Source", `its time is ${item.source}`] : null,
       ["Waits for", waits.length > 0 ? waits.join("; ") : "the start of its stage"],
       item.critical ? ["Critical", `on the critical path; waited last for ${item.waited}`] : null,
     ]),
@@ -392,7 +401,7 @@ function about(item, frame) {
 }
 
 function showPicked(item) {
-  byId("picked").replaceChildren(...(item ? about(item, 0).flat().filter(Boolean) : []));
+  put(byId("picked"), item ? about(item, 0) : null);
 }
 
 // Keeps a task or move: here, and in the list of operators.

@@ -36,19 +36,19 @@ function drawHead() {
   const fronts = run.plans.filter((plan) => plan.kind === "front").length;
   const baselines = run.plans.filter((plan) => plan.kind === "baseline").length;
   const operators = run.operators.names.length;
-  byId("facts").replaceChildren([
+  put(byId("facts"), [
     counted(operators, "operator"),
     `${counted(run.processors.length, "processor")} (${run.processors.join(", ")})`,
     `${counted(fronts, "plan")} on the front`,
     counted(baselines, "baseline"),
     `effort ${run.effort}`,
   ].join(" · "));
-  byId("notes").replaceChildren(...run.notes.map((note) => h("p", { class: "note" }, note)));
-  byId("proof").replaceChildren(run.summary.join(" "));
+  put(byId("notes"), run.notes.map((note) => h("p", { class: "note" }, note)));
+  put(byId("proof"), h("p", null, run.proof), h("details", null, h("summary", null, "How the search went"), h("p", { class: "soft" }, run.search.join(" "))));
 }
 
 function drawAbout() {
-  byId("about").replaceChildren(
+  put(byId("about"),
     h("details", null, h("summary", null, "What the words mean"), terms([
       ["Latency", "One frame through an empty pipeline: the sum of its stages, each slowed by its own processors alone."],
       ["Interval", "The time from frame to frame, which is that of the slowest stage while all processors of the plan work. Its reciprocal is the throughput."],
@@ -65,7 +65,7 @@ function drawAbout() {
       ["Digest", h("code", null, run.model.digest)],
       ["Chip", `${run.soc.name}, base power ${run.soc.base_mw} mW`],
     ])),
-    h("p", { class: "soft" }, "All figures are predictions by the rules of paracompile's model. The page loads nothing and works offline."));
+    h("p", { class: "soft" }, `Made by paracompile ${run.version}. All figures are predictions by the rules of its model. The page loads nothing and works offline.`));
 }
 
 drawHead();

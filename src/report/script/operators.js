@@ -9,7 +9,7 @@ function drawOperators() {
   const box = byId("operators");
   const detail = detailOf(state.plan);
   if (!detail) {
-    box.replaceChildren();
+    put(box);
     return;
   }
   const items = [...detail.tasks, ...detail.moves].sort((a, b) => a.start - b.start || a.end - b.end);
@@ -23,7 +23,7 @@ function drawOperators() {
   if (!classes.includes(list.class)) list.class = "";
   if (!places.includes(list.place)) list.place = "";
   list.all = false;
-  box.replaceChildren(
+  put(box,
     h("div", { class: "tools" },
       h("input", { type: "search", id: "filter", placeholder: "Filter by name", "aria-label": "Filter by name", value: list.text, oninput: (event) => {
         list.text = event.target.value;
@@ -58,11 +58,11 @@ function drawRows(items) {
     { title: "Node", class: "number wider", note: "Index of the first operator in the model file", key: (item) => item.node, cell: (item) => (item.node >= 0 ? String(item.node) : "") },
     { title: "Where", key: (item) => item.place, cell: (item) => (item.kind === "task" ? chip(item.processor) : h("span", { class: "chip" }, swatch("var(--move)"), item.place)) },
     { title: "Stage", class: "number wider", key: (item) => item.stage, cell: (item) => String(item.stage + 1) },
-    { title: `Start (${start.unit})`, class: "number", note: "From the admission of the frame", key: (item) => item.start, cell: (item) => start.show(item.start) },
+    { title: `Start (${start.unit})`, class: "number wider", note: "From the admission of the frame", key: (item) => item.start, cell: (item) => start.show(item.start) },
     { title: `Time (${time.unit})`, class: "number", down: true, key: (item) => item.time, cell: (item) => time.show(item.time) },
     { title: `Energy (${energy.unit})`, class: "number wider", down: true, key: (item) => item.energy, cell: (item) => energy.show(item.energy) },
     known ? { title: "Source", class: "wider", note: "Where the predicted time comes from", key: (item) => item.source, cell: (item) => item.source } : null,
-    { title: "Critical", class: "middle", down: true, key: (item) => (item.critical ? 1 : 0), cell: (item) => (item.critical ? h("span", { title: `waited last for ${item.waited}` }, "●") : "") },
+    { title: "Critical", class: "middle wider", down: true, key: (item) => (item.critical ? 1 : 0), cell: (item) => (item.critical ? h("span", { title: `waited last for ${item.waited}` }, "●") : "") },
   ].filter(Boolean);
   const ordered = sorted(rows, columns, list);
   const shown = list.all ? ordered : ordered.slice(0, FIRST_ROWS);
@@ -70,12 +70,12 @@ function drawRows(items) {
     columns.map((entry) => h("td", { class: entry.class || null }, entry.cell(item)))));
   const sum = (key) => rows.reduce((total, item) => total + item[key], 0);
   byId("sum").textContent = `${rows.length} of ${items.length}; ${showTime(sum("time"))}, ${showEnergy(sum("energy"))}`;
-  byId("rows").replaceChildren(
+  put(byId("rows"),
     h("table", null, sortable(columns, list, () => drawRows(items)), h("tbody", null, body)),
-    ...(shown.length < ordered.length ? [h("button", { type: "button", class: "more", onclick: () => {
+    shown.length < ordered.length ? h("button", { type: "button", class: "more", onclick: () => {
       list.all = true;
       drawRows(items);
-    } }, `Show all ${ordered.length}`)] : []));
+    } }, `Show all ${ordered.length}`) : null);
 }
 
 function markOperators(item, scroll) {

@@ -2,7 +2,7 @@
 
 function drawCard() {
   const plan = run.plans[state.plan];
-  byId("card").replaceChildren(
+  put(byId("card"),
     h("h3", null, icon(plan), h("span", { class: "name" }, titleOf(plan)),
       state.plan === run.recommended ? h("span", { class: "tag" }, "recommended") : null),
     h("p", { class: "shape" }, `${plan.strategy}, `, stageChips(plan)),
@@ -28,7 +28,7 @@ function drawBar() {
   const step = (by) => select((state.plan + by + run.plans.length) % run.plans.length);
   const options = run.plans.map((entry, place) =>
     h("option", { value: place, selected: place === state.plan }, `${clip(titleOf(entry), 40)}: ${entry.strategy}, ${stagesOf(entry)}`));
-  byId("bar").replaceChildren(
+  put(byId("bar"),
     h("button", { type: "button", title: "Previous plan", "aria-label": "Previous plan", onclick: () => step(-1) }, "‹"),
     h("select", { "aria-label": "Plan", onchange: (event) => select(Number(event.target.value)) }, options),
     h("button", { type: "button", title: "Next plan", "aria-label": "Next plan", onclick: () => step(1) }, "›"),
@@ -41,29 +41,29 @@ function rivals() {
   const single = places.filter((place) => run.plans[place].id.startsWith("single:"));
   const best = single.sort((a, b) => run.plans[a].latency - run.plans[b].latency)[0];
   const others = places.filter((place) => !run.plans[place].id.startsWith("single:"));
-  const list = [[run.recommended, "the recommended plan"]];
-  if (best !== undefined) list.push([best, `the fastest processor alone (${run.plans[best].id.slice(7)})`]);
-  for (const place of others) list.push([place, run.plans[place].id]);
+  const list = [[run.recommended, "recommended"]];
+  if (best !== undefined) list.push([best, "fastest alone"]);
+  for (const place of others) list.push([place, ""]);
   return list.filter(([place]) => place !== state.plan);
 }
 
-// By how much, in words, and whether that is good.
+// By how much, and whether that is good.
 function versus(own, other, lower) {
-  if (own === other || !Number.isFinite(own / other)) return h("td", { class: "number" }, "the same");
-  const share = own / other - 1;
-  const text = Math.abs(share) < 0.0005 ? "the same" : `${(100 * Math.abs(share)).toFixed(1)}% ${share > 0 ? "more" : "less"}`;
+  const share = own === other ? 0 : own / other - 1;
+  if (!Number.isFinite(share) || Math.abs(share) < 0.0005) return h("td", { class: "number soft" }, "same");
   const good = lower ? share < 0 : share > 0;
-  return h("td", { class: `number ${Math.abs(share) < 0.0005 ? "" : good ? "good" : "bad"}` }, text);
+  return h("td", { class: `number ${good ? "good" : "bad"}`, title: good ? "better" : "worse" },
+    `${share > 0 ? "+" : "−"}${(100 * Math.abs(share)).toFixed(1)}%`);
 }
 
 function comparison() {
   const plan = run.plans[state.plan];
   const list = rivals();
   if (list.length === 0) return null;
-  const rows = list.map(([place, name]) => {
+  const rows = list.map(([place, note]) => {
     const other = run.plans[place];
     return h("tr", null,
-      h("th", { scope: "row" }, h("a", { href: `#plan=${encodeURIComponent(other.id)}` }, clip(name, 60))),
+      h("th", { scope: "row" }, h("a", { href: `#plan=${encodeURIComponent(other.id)}` }, clip(titleOf(other), 40)), note ? h("span", { class: "soft" }, ` ${note}`) : null),
       versus(plan.latency, other.latency, true),
       versus(plan.saturated, other.saturated, true),
       versus(throughput(plan), throughput(other), false),
@@ -96,19 +96,19 @@ function drawWhy() {
   const proof = gapOf(plan.proof) <= 0
     ? `Its latency of ${showTime(value)} equals the bound: it is optimal over ${scope}.`
     : `Its latency of ${showTime(value)} stands over a bound of ${showTime(bound)} (gap ${showGap(gapOf(plan.proof))}), over ${scope}.`;
-  const ended = {
-    complete: "The search for it ran to its end.",
-    gap: "The search for it ended at the gap that was allowed.",
-    work: "The search for it ended at its counted work.",
-    time: "The time limit ended the search for it.",
-    interrupt: "The search for it was interrupted.",
-  }[stopped];
-  byId("why").replaceChildren(
+  const ended = gapOf(plan.proof) > 0 ? {
+    complete: " The search for it ran to its end.",
+    gap: " The search for it ended at the gap that was allowed.",
+    work: " The search for it ended at its counted work.",
+    time: " The time limit ended the search for it.",
+    interrupt: " The search for it was interrupted.",
+  }[stopped] : stopped === "complete" ? "" : " Among mappings of equal latency, its energy is the best found.";
+  put(byId("why"),
     h("div", { class: "prose" },
-      state.plan === run.recommended ? h("p", null, h("strong", null, "Recommended. "), run.why) : null,
-      h("ul", null, plan.why.map((sentence) => h("li", null, sentence))),
-      h("p", null, h("strong", null, "Proof. "), `${proof} ${ended} `, h("span", { class: "soft" }, `Method: ${method}.`))),
-    h("div", { class: "beside" }, ...[comparison(), provenance(plan)].flat().filter(Boolean)));
+      state.plan === run.recommended ? h("p", null, h("strong", null, "Recommended. "), prose(run.why)) : null,
+      h("ul", null, plan.why.map((sentence) => h("li", null, prose(sentence)))),
+      h("p", null, h("strong", null, "Proof. "), `${proof}${ended} `, h("span", { class: "soft" }, `Method: ${method}.`))),
+    h("div", { class: "beside" }, comparison(), provenance(plan)));
 }
 
 function drawStages() {
@@ -130,7 +130,7 @@ function drawStages() {
       stage.processors.map((id, place) => line(chip(id), colourOf(id), stage.busy[place])),
       stage.moving > 0 ? line(h("span", { class: "chip" }, swatch("var(--move)"), "moves"), "var(--move)", stage.moving) : null);
   });
-  byId("stages").replaceChildren(
+  put(byId("stages"),
     h("div", { class: "stage-list" }, rows,
       h("p", { class: "legend" },
         h("span", null, h("span", { class: "swatch busy-sample" }), "busy"),

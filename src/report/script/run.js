@@ -32,35 +32,36 @@ function significant(value, digits) {
   return value.toFixed(Math.max(0, digits - before)).replace("-", "−");
 }
 
+// Three digits, and a decimal at least.
+const figure = (value) => significant(value, value >= 100 ? 4 : 3);
+
 const UNITS = {
   time: [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]],
   energy: [["J", 1e9], ["mJ", 1e6], ["µJ", 1e3], ["nJ", 1]],
   bytes: [["GB", 1e9], ["MB", 1e6], ["kB", 1e3], ["B", 1]],
 };
-// A table of figures between half a second and two is easier to read in milliseconds.
-const LEAST_LARGE = { time: 10, energy: 10, bytes: 1 };
 
-// The unit for figures up to `largest`.
-function unitFor(kind, largest) {
+// The unit for figures up to `largest`, the larger one from `least` of it on.
+function unitFor(kind, largest, least = 1) {
   const units = UNITS[kind];
-  return units.find(([, size], index) => largest >= size * (index === 0 ? LEAST_LARGE[kind] : 1)) || units[units.length - 1];
+  return units.find(([, size]) => largest >= size * least) || units[units.length - 1];
 }
 
 const quantity = (kind) => (value) => {
   const [unit, size] = unitFor(kind, value);
-  return size === 1 ? `${value}\u00a0${unit}` : `${significant(value / size, 3)}\u00a0${unit}`;
+  return size === 1 ? `${value}\u00a0${unit}` : `${figure(value / size)}\u00a0${unit}`;
 };
 const showTime = quantity("time");
 const showEnergy = quantity("energy");
 const showBytes = quantity("bytes");
-const showRate = (rate) => `${significant(rate, 3)}\u00a0frames/s`;
+const showRate = (rate) => `${figure(rate)}\u00a0frames/s`;
 const showShare = (share) =>
   share > 0 && share < 0.001 ? "<0.1%" : `${(100 * share).toFixed(share > 0 && share < 0.1 ? 1 : 0)}%`;
 
-// A column of figures in one unit, with as many decimals as the largest needs for four digits.
+// A column of figures in one unit, which is not larger than most of them, with decimals for four digits.
 function column(kind, values) {
   const largest = Math.max(...values, 0);
-  const [unit, size] = kind in UNITS ? unitFor(kind, largest) : ["", 1];
+  const [unit, size] = kind in UNITS ? unitFor(kind, largest, kind === "bytes" ? 1 : 10) : ["", 1];
   const whole = largest / size;
   const decimals = size === 1 && kind in UNITS ? 0 : whole >= 10000 ? 0 : whole >= 100 ? 1 : whole >= 1 ? 2 : 3;
   return { unit, show: (value) => (value / size).toFixed(decimals) };
@@ -79,6 +80,9 @@ const titleOf = (plan) => (plan.kind === "front" ? `Plan ${plan.id}` : plan.kind
 // The last part of a path-like name, which tells operators apart.
 const shortName = (name) => name.replace(/_output_0$/, "").replace(/^\/+|\/+$/g, "");
 const lastPart = (name) => shortName(name).split("/").pop() || name;
+
+// Sentences with names between backticks.
+const prose = (text) => text.split("`").map((part, index) => (index % 2 === 1 ? h("code", null, shortName(part)) : part));
 
 const unpacked = new Map();
 
