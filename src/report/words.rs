@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use paracompile_plan::front::{EnergyAxis, Front};
 use paracompile_plan::plan::StoppedBy;
@@ -72,13 +73,15 @@ pub(super) fn proofs(front: &Front) -> String {
         text = text.replace("for their stages", "for its stages");
     }
     if proven + unknown < count {
-        text += &format!(
-            "; of the others, none can be more than {}% away from the optimum",
+        let _ = write!(
+            text,
+            "; the least latency of the others is at most {}% lower",
             trimmed(rounded_up(largest * 100.0))
         );
     }
     if unknown > 0 {
-        text += &format!(
+        let _ = write!(
+            text,
             "; {} no bound, because the search was cut",
             match unknown {
                 1 => "1 has".to_owned(),
@@ -188,15 +191,12 @@ fn critical(plan: &Plan, path: &CriticalPath) -> Vec<String> {
     let mut moves = Nanoseconds::ZERO;
     let mut counts = (0u64, 0u64);
     for step in &path.steps {
-        match processor(plan, step) {
-            Some(name) => {
-                counts.0 += 1;
-                *by_place.entry(name).or_default() += step.duration();
-            }
-            None => {
-                counts.1 += 1;
-                moves += step.duration();
-            }
+        if let Some(name) = processor(plan, step) {
+            counts.0 += 1;
+            *by_place.entry(name).or_default() += step.duration();
+        } else {
+            counts.1 += 1;
+            moves += step.duration();
         }
     }
     let mut parts: Vec<(String, Nanoseconds)> = by_place
@@ -213,7 +213,7 @@ fn critical(plan: &Plan, path: &CriticalPath) -> Vec<String> {
         .collect();
     let mut work = counted(counts.0, "task");
     if counts.1 > 0 {
-        work += &format!(" and {}", counted(counts.1, "move"));
+        let _ = write!(work, " and {}", counted(counts.1, "move"));
     }
     let mut longest: Vec<&CriticalStep> = path.steps.iter().collect();
     longest.sort_by_key(|step| Reverse(step.duration()));
@@ -371,7 +371,7 @@ mod tests {
             text.starts_with("1 of 2 plans of the front is proven"),
             "{text}"
         );
-        assert!(text.contains("more than 2.2% away"), "{text}");
+        assert!(text.contains("at most 2.2% lower"), "{text}");
         front.plans[1].figures.gap = 1.0;
         let text = proofs(&front);
         assert!(

@@ -33,6 +33,7 @@ fn help_of_every_command() {
         ("help_costs", &["costs", "--help"]),
         ("help_simulate", &["simulate", "--help"]),
         ("help_check", &["check", "--help"]),
+        ("help_report", &["report", "--help"]),
     ] {
         assert_snapshot!(name, desk.run(arguments).done());
     }
@@ -45,7 +46,12 @@ fn the_table_of_googlenet() {
     assert_eq!(run.err, "");
     assert_snapshot!(run.done());
     let written = desk.files("output/googlenet-vim3");
-    for name in ["front.json", "pareto.svg", "gantt-recommended.svg"] {
+    for name in [
+        "front.json",
+        "pareto.svg",
+        "gantt-recommended.svg",
+        "report.html",
+    ] {
         assert!(written.iter().any(|(file, _)| file == name), "{name}");
     }
 }

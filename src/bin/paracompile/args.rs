@@ -98,6 +98,10 @@ pub(crate) struct DimArgs {
 
 /// Mapping a model.
 #[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "one field a flag of the command line, each independent of the others"
+)]
 pub(crate) struct MapArgs {
     /// The network, an ONNX file
     #[arg(required = true, value_name = "MODEL")]

@@ -11,6 +11,7 @@ use paracompile::emit::Goal;
 use paracompile::explain::{Subject, UnknownOperator, explain, names_operator};
 use paracompile::facts::model_facts;
 use paracompile::front::Front;
+use paracompile::import::Imported;
 use paracompile::ir::VerifiedGraph;
 use paracompile::mapping::{Budget, Effort, Granularity};
 use paracompile::partition::CutRule;
@@ -20,6 +21,7 @@ use paracompile::report::{Known, Request, html};
 
 use crate::args::{self, MapArgs};
 use crate::failure::{Failure, Kind};
+use crate::input::Chip;
 use crate::page::REPORT;
 use crate::report::{Summary, report};
 use crate::{input, interrupt, notes, terminal};
@@ -91,30 +93,16 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
 
     let explanations = explanations(args, graph, &table, &compiled)?;
     show("writing files");
-    let busy = notes::busy_links(&recommended(&compiled).plan);
-    let tight = notes::tight_memories(&compiled.tight);
     let page = if args.no_report {
         None
     } else {
-        let warnings = imported.warnings.iter().map(ToString::to_string);
-        let notes: Vec<String> = notes::synthetic(&chip.chosen)
-            .into_iter()
-            .chain(warnings)
-            .chain(tight.clone())
-            .chain(busy.clone())
-            .collect();
-        Some(page(graph, &table, &compiled, &notes)?)
+        Some(page(&chip, &imported, &table, &compiled)?)
     };
     write(&directory, &compiled, !args.no_plots, page.as_deref())
         .map_err(|error| Failure::from_error(Kind::File, &error))?;
     progress.clear();
     if !args.quiet {
-        if let Some(note) = busy {
-            terminal::note(&format!("warning: {note}"));
-        }
-        if let Some(note) = tight {
-            terminal::note(&format!("note: {note}"));
-        }
+        warn(&compiled);
     }
     let interrupted = compiled.front.stopped_by == StoppedBy::Interrupt;
     if args.json {
@@ -258,24 +246,40 @@ fn recommended(compiled: &Compiled) -> &PlanFile {
         .expect("the recommended plan is one of the files")
 }
 
+/// Says what people should know of the front besides its figures.
+fn warn(compiled: &Compiled) {
+    if let Some(note) = notes::busy_links(&recommended(compiled).plan) {
+        terminal::note(&format!("warning: {note}"));
+    }
+    if let Some(note) = notes::tight_memories(&compiled.tight) {
+        terminal::note(&format!("note: {note}"));
+    }
+}
+
 /// The page of the run.
 fn page(
-    graph: &VerifiedGraph,
+    chip: &Chip,
+    imported: &Imported,
     table: &CostTable,
     compiled: &Compiled,
-    notes: &[String],
 ) -> Result<String, Failure> {
     let plans = compiled.files.iter();
     let plans: Vec<(&str, &Plan)> = plans.map(|file| (file.file.as_str(), &file.plan)).collect();
     let known = Known {
-        model: &model_facts(graph),
-        costs: &cost_facts(graph, table),
+        model: &model_facts(&imported.graph),
+        costs: &cost_facts(&imported.graph, table),
     };
+    let notes = notes::all(
+        &chip.chosen,
+        &imported.warnings,
+        &compiled.tight,
+        &recommended(compiled).plan,
+    );
     let request = Request {
         front: &compiled.front,
         plans: &plans,
         known: Some(known),
-        notes,
+        notes: &notes,
     };
     html(&request).map_err(|error| Failure::from_error(Kind::Bug, &error))
 }

@@ -1,8 +1,33 @@
 //! What people should know of a run besides its figures, one sentence each; `None` where there is nothing to say.
 
+use paracompile::import::Warning;
 use paracompile::plan::Plan;
 use paracompile::simulate::{Change, Links, SimulateOptions, simulate};
 use paracompile::soc::Soc;
+
+/// All that there is to say of a run.
+pub(crate) fn all(
+    soc: &Soc,
+    warnings: &[Warning],
+    tight: &[String],
+    recommended: &Plan,
+) -> Vec<String> {
+    synthetic(soc)
+        .into_iter()
+        .chain(warnings.iter().map(ToString::to_string))
+        .chain(tight_memories(tight))
+        .chain(busy_links(recommended))
+        .map(|note| sentence(&note))
+        .collect()
+}
+
+/// With a capital letter and a full stop, as a page has it.
+fn sentence(note: &str) -> String {
+    let mut letters = note.chars();
+    let first = letters.next().map(char::to_uppercase);
+    let first: String = first.into_iter().flatten().collect();
+    format!("{first}{}.", letters.as_str())
+}
 
 /// Figures of a made-up chip are examples.
 pub(crate) fn synthetic(soc: &Soc) -> Option<String> {

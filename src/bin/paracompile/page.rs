@@ -18,49 +18,40 @@ use crate::{input, notes};
 
 /// The page's name beside `front.json`.
 pub(crate) const REPORT: &str = "report.html";
+const WITHOUT_MODEL: &str = "This page was made from plan files alone: classes of operators, sources of their times and sizes of memories are missing.";
 
 /// Runs the command.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let front = front(&args.directory)?;
     let plans = plans(&args.directory, &front)?;
     let plans: Vec<(&str, &Plan)> = plans.iter().map(|(file, plan)| (*file, plan)).collect();
-    let recommended = plans.iter().find(|(file, _)| *file == front.recommended);
-    let busy = recommended.and_then(|(_, plan)| notes::busy_links(plan));
-    let page = match (&args.model, &args.soc) {
-        (Some(model), Some(soc)) => {
-            let chip = input::soc(soc, &args.processors, true)?;
-            let imported = input::model(model, &args.dims, true)?;
-            let graph = &imported.graph;
-            let table = input::costs(graph, &chip, args.costs.as_deref())?;
-            let tight = MemoryDemand::new(&fuse_for(graph, &table), &table).names();
-            let warnings = imported.warnings.iter().map(ToString::to_string);
-            let notes: Vec<String> = notes::synthetic(&chip.chosen)
-                .into_iter()
-                .chain(warnings)
-                .chain(notes::tight_memories(&tight))
-                .chain(busy)
-                .collect();
-            let known = Known {
+    let page = if let (Some(model), Some(soc)) = (&args.model, &args.soc) {
+        let chip = input::soc(soc, &args.processors, true)?;
+        let imported = input::model(model, &args.dims, true)?;
+        let graph = &imported.graph;
+        let table = input::costs(graph, &chip, args.costs.as_deref())?;
+        let tight = MemoryDemand::new(&fuse_for(graph, &table), &table).names();
+        let recommended = plans.iter().find(|(file, _)| *file == front.recommended);
+        let notes = recommended.map(|(_, plan)| {
+            let soc = &chip.chosen;
+            notes::all(soc, &imported.warnings, &tight, plan)
+        });
+        html(&Request {
+            front: &front,
+            plans: &plans,
+            known: Some(Known {
                 model: &model_facts(graph),
                 costs: &cost_facts(graph, &table),
-            };
-            html(&Request {
-                front: &front,
-                plans: &plans,
-                known: Some(known),
-                notes: &notes,
-            })
-        }
-        (None, _) | (_, None) => {
-            let missing = "this page was made from plan files alone: classes of operators, sources of their times and sizes of memories are missing".to_owned();
-            let notes: Vec<String> = busy.into_iter().chain([missing]).collect();
-            html(&Request {
-                front: &front,
-                plans: &plans,
-                known: None,
-                notes: &notes,
-            })
-        }
+            }),
+            notes: &notes.unwrap_or_default(),
+        })
+    } else {
+        html(&Request {
+            front: &front,
+            plans: &plans,
+            known: None,
+            notes: &[WITHOUT_MODEL.to_owned()],
+        })
     };
     let page = page.map_err(|error| refused(&args.directory, &error))?;
     let output = args
