@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what the build of HiGHS needs and Rust does not bring: a C++ compiler, cmake and libclang.
-# With the argument `python`, also what a virtual environment needs.
+# With the argument `python`, also what the conformance tests need: a virtual environment and a browser.
 # Does nothing, and needs no root, where all of it is there.
 set -eu
 
@@ -9,6 +9,14 @@ has_libclang() {
     for library in /usr/lib/llvm-*/lib/libclang*.so* /usr/lib/*/libclang*.so* /usr/lib64/libclang*.so*; do
         # A pattern that matches nothing stays as it is.
         [ -e "$library" ] && return 0
+    done
+    return 1
+}
+
+has_browser() {
+    [ -n "${CHROMIUM:-}" ] && return 0
+    for browser in chromium chromium-browser google-chrome; do
+        command -v "$browser" >/dev/null 2>&1 && return 0
     done
     return 1
 }
@@ -24,6 +32,7 @@ command -v c++ >/dev/null 2>&1 || packages="$packages g++"
 has_libclang || packages="$packages libclang-dev"
 if [ "${1:-}" = python ]; then
     python3 -c 'import venv, ensurepip' >/dev/null 2>&1 || packages="$packages python3 python3-venv"
+    has_browser || packages="$packages chromium"
 fi
 [ -z "$packages" ] && exit 0
 

@@ -42,6 +42,8 @@ pub mod explain;
 
 pub mod plot;
 
+pub mod report;
+
 pub mod compile;
 
 pub mod compare;

@@ -36,6 +36,7 @@ pub(super) fn front(plans: Vec<FrontPlan>) -> Front {
         stopped_by: StoppedBy::Complete,
         candidates: plans.len() as u64,
         dominated: 0,
+        cloud: None,
         objectives: Vec::new(),
         energy: EnergyAxis::ByProduct,
         epsilon: 0.0,

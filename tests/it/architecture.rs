@@ -112,6 +112,8 @@ const MAY_IMPORT: &[(&str, &str, &[&str])] = &[
         "src/compare",
         &["ir", "soc", "cost", "mapping", "emit", "compile"],
     ),
+    // The page is made from files: what a plan does not say is not on it, but for the facts of model and chip.
+    ("report", "src/report", &["simulate"]),
     // An oracle must not share the code that it judges.
     (
         "testkit",

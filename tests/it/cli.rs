@@ -31,10 +31,12 @@ fn help_of_every_command() {
         ("help_inspect", &["inspect", "--help"]),
         ("help_soc", &["soc", "--help"]),
         ("help_costs", &["costs", "--help"]),
+        ("help_calibrate", &["calibrate", "--help"]),
         ("help_simulate", &["simulate", "--help"]),
         ("help_plot", &["plot", "--help"]),
         ("help_check", &["check", "--help"]),
         ("help_compare", &["compare", "--help"]),
+        ("help_report", &["report", "--help"]),
     ] {
         assert_snapshot!(name, desk.run(arguments).done());
     }
@@ -47,7 +49,12 @@ fn the_table_of_googlenet() {
     assert_eq!(run.err, "");
     assert_snapshot!(run.done());
     let written = desk.files("output/googlenet-vim3");
-    for name in ["front.json", "pareto.svg", "gantt-recommended.svg"] {
+    for name in [
+        "front.json",
+        "pareto.svg",
+        "gantt-recommended.svg",
+        "report.html",
+    ] {
         assert!(written.iter().any(|(file, _)| file == name), "{name}");
     }
 }

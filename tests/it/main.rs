@@ -8,4 +8,5 @@ mod compile;
 mod documents;
 mod optimality;
 mod oracle;
+mod report;
 mod source;

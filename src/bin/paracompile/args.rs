@@ -27,6 +27,7 @@ Examples:
   paracompile simulate output/googlenet-vim3/plans/01-para-only-big+gpu.json --trace trace.json
   paracompile check output/googlenet-vim3 --model models/googlenet.onnx --soc vim3
   paracompile compare models/googlenet.onnx --soc vim3
+  paracompile report output/googlenet-vim3 --model models/googlenet.onnx --soc vim3
 
 Exit codes:
   0    done
@@ -106,6 +107,12 @@ Examples:
   paracompile compare models/*.onnx --soc vim3 --soc bst-a1000 --json
   paracompile compare models/*.onnx --soc vim3 --update docs/results.md")]
     Compare(CompareArgs),
+    /// Make the HTML page of a run again, from front.json and the plans beside it
+    #[command(after_help = "\
+Example:
+  paracompile report output/googlenet-vim3 --model models/googlenet.onnx --soc vim3
+  paracompile report output/googlenet-vim3 -o googlenet.html")]
+    Report(ReportArgs),
 }
 
 /// How a model is read.
@@ -121,6 +128,10 @@ pub(crate) struct DimArgs {
 
 /// Mapping a model.
 #[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "one field a flag of the command line, each independent of the others"
+)]
 pub(crate) struct MapArgs {
     /// The network, an ONNX file
     #[arg(required = true, value_name = "MODEL")]
@@ -169,6 +180,9 @@ pub(crate) struct MapArgs {
     /// Draw no pictures
     #[arg(long)]
     pub(crate) no_plots: bool,
+    /// Write no report.html
+    #[arg(long)]
+    pub(crate) no_report: bool,
     /// Print nothing but errors
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -383,6 +397,30 @@ pub(crate) enum PlotKind {
     Graph,
     /// Of a fidelity report: predicted over measured
     Fidelity,
+}
+
+/// `paracompile report`.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// A directory that paracompile wrote
+    pub(crate) directory: PathBuf,
+    /// Where to write; report.html in the directory otherwise
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// The network that the plans are for: adds classes of operators
+    #[arg(long, value_name = "MODEL", requires = "soc")]
+    pub(crate) model: Option<PathBuf>,
+    /// The profile that they are for: adds sources of times and sizes of memories
+    #[arg(long, value_name = "NAME|FILE", requires = "model")]
+    pub(crate) soc: Option<String>,
+    /// The processors that the run was given
+    #[arg(long, value_delimiter = ',', value_name = "A,B", value_parser = NonEmptyStringValueParser::new(), requires = "soc")]
+    pub(crate) processors: Vec<String>,
+    #[command(flatten)]
+    pub(crate) dims: DimArgs,
+    /// Measured costs that the plans were made with
+    #[arg(long, value_name = "FILE", requires = "soc")]
+    pub(crate) costs: Option<PathBuf>,
 }
 
 /// `--objective`.

@@ -11,7 +11,7 @@ use paracompile::soc::{Soc, SocError};
 
 use crate::args::DimArgs;
 use crate::failure::{Failure, Kind};
-use crate::terminal;
+use crate::{notes, terminal};
 
 /// Prints a result.
 pub(crate) fn printed(text: &str) -> Result<ExitCode, Failure> {
@@ -94,11 +94,8 @@ pub(crate) fn soc(name_or_path: &str, processors: &[String], quiet: bool) -> Res
         _ => Failure::from_error(Kind::Profile, &error),
     };
     let whole = Soc::find(name_or_path).map_err(failed)?;
-    if whole.synthetic && !quiet {
-        terminal::note(&format!(
-            "note: every number of the profile `{}` is assumed; read its figures as an example",
-            whole.name
-        ));
+    if let Some(note) = notes::synthetic(&whole).filter(|_| !quiet) {
+        terminal::note(&format!("note: {note}"));
     }
     let chosen = if processors.is_empty() {
         whole.clone()

@@ -14,6 +14,8 @@ mod input;
 mod inspect;
 mod interrupt;
 mod map;
+mod notes;
+mod page;
 mod plot;
 mod report;
 mod simulate;
@@ -38,7 +40,7 @@ fn main() -> ExitCode {
                     "one model at a time; a command stands first, without options of mapping before it",
                 )
                 .with_help(
-                    "paracompile MODEL --soc NAME maps a model; paracompile inspect | soc | costs | calibrate | simulate | plot | check | compare do everything else",
+                    "paracompile MODEL --soc NAME maps a model; paracompile inspect | soc | costs | calibrate | simulate | plot | check | compare | report do everything else",
                 ),
             );
         }
@@ -83,5 +85,6 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Plot(args)) => plot::run(&args),
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Compare(args)) => compare::run(&args),
+        Some(Command::Report(args)) => page::run(&args),
     }
 }

@@ -6,21 +6,25 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use paracompile::compile::{CompileError, Compiled, Options, PlanFile, Progress, compile};
-use paracompile::cost::CostTable;
+use paracompile::cost::{CostTable, cost_facts};
 use paracompile::emit::Goal;
 use paracompile::explain::{Subject, UnknownOperator, explain, names_operator};
+use paracompile::facts::model_facts;
 use paracompile::front::Front;
+use paracompile::import::Imported;
 use paracompile::ir::VerifiedGraph;
 use paracompile::mapping::{Budget, Effort, Granularity};
 use paracompile::partition::CutRule;
-use paracompile::plan::{StoppedBy, WriteError, read_front, write_json, write_text};
+use paracompile::plan::{Plan, StoppedBy, WriteError, read_front, write_json, write_text};
 use paracompile::plot;
-use paracompile::simulate::{Change, Links, SimulateOptions, simulate};
+use paracompile::report::{Known, Request, html};
 
 use crate::args::{self, MapArgs};
 use crate::failure::{Failure, Kind};
+use crate::input::Chip;
+use crate::page::REPORT;
 use crate::report::{Summary, report};
-use crate::{input, interrupt, terminal};
+use crate::{input, interrupt, notes, terminal};
 
 /// Runs the command.
 pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
@@ -89,12 +93,16 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
 
     let explanations = explanations(args, graph, &table, &compiled)?;
     show("writing files");
-    write(&directory, &compiled, !args.no_plots)
+    let page = if args.no_report {
+        None
+    } else {
+        Some(page(&chip, &imported, &table, &compiled)?)
+    };
+    write(&directory, &compiled, !args.no_plots, page.as_deref())
         .map_err(|error| Failure::from_error(Kind::File, &error))?;
     progress.clear();
     if !args.quiet {
-        warn_of_busy_links(&compiled);
-        warn_of_tight_memories(&compiled);
+        warn(&compiled);
     }
     let interrupted = compiled.front.stopped_by == StoppedBy::Interrupt;
     if args.json {
@@ -243,36 +251,42 @@ fn recommended(compiled: &Compiled) -> &PlanFile {
         .expect("the recommended plan is one of the files")
 }
 
-/// A front under memory limits is not the front of all mappings.
-fn warn_of_tight_memories(compiled: &Compiled) {
-    if !compiled.tight.is_empty() {
-        terminal::note(&format!(
-            "note: {} cannot hold every mapping; the front is the best of the mappings that were tried, and better ones may exist",
-            compiled.tight.join(" and ")
-        ));
+/// Says what people should know of the front besides its figures.
+fn warn(compiled: &Compiled) {
+    if let Some(note) = notes::busy_links(&recommended(compiled).plan) {
+        terminal::note(&format!("warning: {note}"));
+    }
+    if let Some(note) = notes::tight_memories(&compiled.tight) {
+        terminal::note(&format!("note: {note}"));
     }
 }
 
-/// What the model leaves out, where it would be noticed: moves that queue for a link.
-fn warn_of_busy_links(compiled: &Compiled) {
-    let plan = &recommended(compiled).plan;
-    let base = SimulateOptions::default();
-    let serial = SimulateOptions {
-        links: Links::Serial,
-        ..base
+/// The page of the run.
+fn page(
+    chip: &Chip,
+    imported: &Imported,
+    table: &CostTable,
+    compiled: &Compiled,
+) -> Result<String, Failure> {
+    let plans = compiled.files.iter();
+    let plans: Vec<(&str, &Plan)> = plans.map(|file| (file.file.as_str(), &file.plan)).collect();
+    let known = Known {
+        model: &model_facts(&imported.graph),
+        costs: &cost_facts(&imported.graph, table),
     };
-    let (Ok(base), Ok(serial)) = (simulate(plan, &base), simulate(plan, &serial)) else {
-        // The checker has accepted the plan, so that only a limit on frames can stand in the way.
-        return;
+    let notes = notes::all(
+        &chip.chosen,
+        &imported.warnings,
+        &compiled.tight,
+        &recommended(compiled).plan,
+    );
+    let request = Request {
+        front: &compiled.front,
+        plans: &plans,
+        known: Some(known),
+        notes: &notes,
     };
-    let change = Change::between(&base, &serial);
-    if change.exceeds(0.02) {
-        terminal::note(&format!(
-            "warning: if moves over one link wait for each other, the recommended plan changes: latency {:+.1}%, interval {:+.1}%",
-            change.latency * 100.0,
-            change.interval * 100.0
-        ));
-    }
+    html(&request).map_err(|error| Failure::from_error(Kind::Bug, &error))
 }
 
 /// Makes the directory and tries to write there; returns the directories that it made, the innermost first.
@@ -285,7 +299,12 @@ fn writable(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
         .with_help("name another directory with --out"));
     }
     // What stands where a file or a folder must go would be noticed only after the search.
-    for (name, must_be_folder) in [("plans", true), ("baselines", true), ("front.json", false)] {
+    for (name, must_be_folder) in [
+        ("plans", true),
+        ("baselines", true),
+        (REPORT, false),
+        ("front.json", false),
+    ] {
         let path = directory.join(name);
         if fs::metadata(&path).is_ok_and(|found| found.is_dir() != must_be_folder) {
             let (what, wanted) = if must_be_folder {
@@ -330,8 +349,13 @@ fn unmake(made: &[PathBuf]) {
 const PARETO: &str = "pareto.svg";
 const GANTT: &str = "gantt-recommended.svg";
 
-/// Writes plans, then pictures, then `front.json`, and removes plans that an earlier front named and this one does not.
-fn write(directory: &Path, compiled: &Compiled, pictures: bool) -> Result<(), WriteError> {
+/// Writes plans, then pictures and the page, then `front.json`, and removes plans that an earlier front named and this one does not.
+fn write(
+    directory: &Path,
+    compiled: &Compiled,
+    pictures: bool,
+    page: Option<&str>,
+) -> Result<(), WriteError> {
     let failed = |path: PathBuf| move |source| WriteError::Io { path, source };
     let old = read_front(&directory.join("front.json")).ok();
     for folder in ["plans", "baselines"] {
@@ -352,6 +376,11 @@ fn write(directory: &Path, compiled: &Compiled, pictures: bool) -> Result<(), Wr
             // Mostly there is none.
             let _ = fs::remove_file(stale);
         }
+    }
+    if let Some(page) = page {
+        write_text(&directory.join(REPORT), page)?;
+    } else if old.is_some() {
+        let _ = fs::remove_file(directory.join(REPORT));
     }
     write_json(&directory.join("front.json"), &compiled.front)?;
     for stale in old.iter().flat_map(files_of) {

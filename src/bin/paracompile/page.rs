@@ -1,0 +1,97 @@
+//! `paracompile report`: the page of a run, made again from its files.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use paracompile::cost::cost_facts;
+use paracompile::facts::model_facts;
+use paracompile::front::Front;
+use paracompile::partition::fuse_for;
+use paracompile::pipeline::MemoryDemand;
+use paracompile::plan::{Plan, read_front, read_plan, write_text};
+use paracompile::report::{Known, ReportError, Request, html};
+
+use crate::args::ReportArgs;
+use crate::check::unreadable;
+use crate::failure::{Failure, Kind};
+use crate::{input, notes};
+
+/// The page's name beside `front.json`.
+pub(crate) const REPORT: &str = "report.html";
+const WITHOUT_MODEL: &str = "This page was made from plan files alone: classes of operators, sources of their times and sizes of memories are missing.";
+
+/// Runs the command.
+pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
+    let front = front(&args.directory)?;
+    let plans = plans(&args.directory, &front)?;
+    let plans: Vec<(&str, &Plan)> = plans.iter().map(|(file, plan)| (*file, plan)).collect();
+    let page = if let (Some(model), Some(soc)) = (&args.model, &args.soc) {
+        let chip = input::soc(soc, &args.processors, true)?;
+        let imported = input::model(model, &args.dims, true)?;
+        let graph = &imported.graph;
+        let table = input::costs(graph, &chip, args.costs.as_deref())?;
+        let tight = MemoryDemand::new(&fuse_for(graph, &table), &table).names();
+        let recommended = plans.iter().find(|(file, _)| *file == front.recommended);
+        let notes = recommended.map(|(_, plan)| {
+            let soc = &chip.chosen;
+            notes::all(soc, &imported.warnings, &tight, plan)
+        });
+        html(&Request {
+            front: &front,
+            plans: &plans,
+            known: Some(Known {
+                model: &model_facts(graph),
+                costs: &cost_facts(graph, &table),
+            }),
+            notes: &notes.unwrap_or_default(),
+        })
+    } else {
+        html(&Request {
+            front: &front,
+            plans: &plans,
+            known: None,
+            notes: &[WITHOUT_MODEL.to_owned()],
+        })
+    };
+    let page = page.map_err(|error| refused(&args.directory, &error))?;
+    let output = args
+        .output
+        .clone()
+        .unwrap_or_else(|| args.directory.join(REPORT));
+    write_text(&output, &page).map_err(|error| Failure::from_error(Kind::File, &error))?;
+    input::printed(&format!("Written to {}\n", output.display()))
+}
+
+fn front(directory: &Path) -> Result<Front, Failure> {
+    let path = directory.join("front.json");
+    read_front(&path).map_err(|error| {
+        Failure::from_error(Kind::Plan, &error)
+            .with_help("give a directory that paracompile MODEL --soc NAME wrote")
+    })
+}
+
+/// Every plan that the front names, once.
+fn plans<'f>(directory: &Path, front: &'f Front) -> Result<Vec<(&'f str, Plan)>, Failure> {
+    let own = front.plans.iter().map(|plan| plan.file.as_str());
+    let best = front.best_by_strategy.values();
+    let best = best.filter_map(|best| best.plan.as_deref());
+    let baselines = front.baselines.iter();
+    let baselines = baselines.map(|baseline| baseline.file.as_str());
+    let mut files: Vec<&str> = own.chain(best).chain(baselines).collect();
+    files.sort_unstable();
+    files.dedup();
+    files
+        .into_iter()
+        .map(|file| {
+            let path: PathBuf = directory.join(file);
+            let plan = read_plan(&path).map_err(|error| unreadable(&path, &error))?;
+            Ok((file, plan))
+        })
+        .collect()
+}
+
+fn refused(directory: &Path, error: &ReportError) -> Failure {
+    Failure::new(Kind::Plan, format!("{}: {error}", directory.display())).with_help(
+        "give the --model, --dim, --soc and --costs that the run had; paracompile check tells everything that is wrong with a plan",
+    )
+}
