@@ -145,8 +145,7 @@ fn limits_on_stages_and_processors_hold() {
         .done();
     for (file, bytes) in desk.files("o") {
         if file.starts_with("plans/") || file.starts_with("baselines/") {
-            let plan: Plan =
-                serde_json::from_slice(&bytes).expect("it is a plan");
+            let plan: Plan = serde_json::from_slice(&bytes).expect("it is a plan");
             assert!(plan.processors.iter().all(|it| it.name != "gpu"), "{file}");
         }
     }
