@@ -96,11 +96,7 @@ pub fn arrange(soc: &Soc, candidates: &[Candidate], epsilon: Epsilon) -> Arrange
         .iter()
         .map(|candidate| name(soc, candidate))
         .collect();
-    let tie = |index: usize| {
-        let candidate = &candidates[index];
-        let name = names[index].as_str();
-        (processors(candidate), widest(candidate), name, index)
-    };
+    let tie = |index: usize| (breadth(&candidates[index]), names[index].as_str(), index);
     let mut sorted: Vec<usize> = (0..candidates.len()).collect();
     sorted.sort_by_key(|&index| (candidates[index].score, tie(index)));
     let scores: Vec<Score> = sorted
@@ -213,14 +209,10 @@ fn shape(candidate: &Candidate) -> Strategy {
     Strategy::of(&counts)
 }
 
-fn processors(candidate: &Candidate) -> usize {
-    candidate.stages.iter().map(|stage| stage.len()).sum()
-}
-
-/// How many processors the stage with most of them has.
-fn widest(candidate: &Candidate) -> usize {
-    let counts = candidate.stages.iter().map(|stage| stage.len());
-    counts.max().unwrap_or(0)
+/// How many processors there are, and how many the stage with most of them has.
+fn breadth(candidate: &Candidate) -> (usize, usize) {
+    let counts = || candidate.stages.iter().map(|stage| stage.len());
+    (counts().sum(), counts().max().unwrap_or(0))
 }
 
 /// The strategy and the processors: those of a stage joined by `+`, stages by `_`.
