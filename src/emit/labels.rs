@@ -90,13 +90,13 @@ const BY_PRODUCT: Order = |score| {
 
 /// Chooses files, names and labels.
 ///
-/// Ties go to the next objective in the order latency, interval, energy, then to fewer processors, then to the earlier name; the order of candidates matters only where all of these are equal.
+/// Ties go to the next objective in the order latency, interval, energy, then to fewer processors, then to narrower stages, then to the earlier name; the order of candidates matters only where all of these are equal.
 pub fn arrange(soc: &Soc, candidates: &[Candidate], epsilon: Epsilon) -> Arrangement {
     let names: Vec<String> = candidates
         .iter()
         .map(|candidate| name(soc, candidate))
         .collect();
-    let tie = |index: usize| (processors(&candidates[index]), names[index].as_str(), index);
+    let tie = |index: usize| (breadth(&candidates[index]), names[index].as_str(), index);
     let mut sorted: Vec<usize> = (0..candidates.len()).collect();
     sorted.sort_by_key(|&index| (candidates[index].score, tie(index)));
     let scores: Vec<Score> = sorted
@@ -209,8 +209,10 @@ fn shape(candidate: &Candidate) -> Strategy {
     Strategy::of(&counts)
 }
 
-fn processors(candidate: &Candidate) -> usize {
-    candidate.stages.iter().map(|stage| stage.len()).sum()
+/// How many processors there are, and how many the stage with most of them has.
+fn breadth(candidate: &Candidate) -> (usize, usize) {
+    let counts = || candidate.stages.iter().map(|stage| stage.len());
+    (counts().sum(), counts().max().unwrap_or(0))
 }
 
 /// The strategy and the processors: those of a stage joined by `+`, stages by `_`.
@@ -349,6 +351,18 @@ mod tests {
         let arrangement = arrange(&soc, &candidates, Epsilon::EXACT);
         assert_eq!(arrangement.entries[0].file, "plans/01-single-gpu.json");
         assert_eq!(arrangement.dominated, 0);
+    }
+
+    #[test]
+    fn of_equal_scores_and_processors_the_one_with_narrower_stages_is_kept() {
+        let soc = fixtures::three_processors();
+        let candidates = [
+            candidate(5, 5, 5, &[0b011, 0b100]),
+            candidate(5, 5, 5, &[0b001, 0b010, 0b100]),
+        ];
+        let arrangement = arrange(&soc, &candidates, Epsilon::EXACT);
+        let file = &arrangement.entries[0].file;
+        assert_eq!(file, "plans/01-pipe-only-big_little_gpu.json");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! CPOP: critical path on a processor (Topcuoglu, Hariri and Wu 2002, section 4.2).
 //!
 //! The paper has one entry operator and processors that run everything.
-//! Here the critical path starts at the source of highest priority, and it gets the processor that runs most of it, then the one that takes least time for what it runs; what that processor does not support is placed like all other operators.
+//! Here the critical path starts at the source of highest priority, and a processor that does not support a part of it is judged as if that part took the least time that any takes; such a part is then placed like all other operators.
 
 use std::cmp::Reverse;
 
@@ -66,14 +66,16 @@ pub(super) fn critical_path(problem: &Problem, priorities: &[u128]) -> Vec<usize
     path
 }
 
-/// The processor that runs most of the path, then in least time.
+/// The processor on which the path takes least time, what it does not support taken at its fastest.
 fn processor_of(problem: &Problem, path: &[usize]) -> Option<usize> {
     (0..problem.homes.len()).min_by_key(|&processor| {
-        let times = || {
-            path.iter()
-                .filter_map(move |&operator| problem.operators[operator].times[processor])
-        };
-        let total: Nanoseconds = times().sum();
-        (Reverse(times().count()), total, processor)
+        let total: Nanoseconds = path
+            .iter()
+            .filter_map(|&operator| {
+                let times = &problem.operators[operator].times;
+                times[processor].or_else(|| times.iter().flatten().min().copied())
+            })
+            .sum();
+        (total, processor)
     })
 }
