@@ -11,6 +11,10 @@ MODELS = sorted((ROOT / "models").glob("*.onnx"))
 BINARY = pathlib.Path(os.environ.get("PARACOMPILE", ROOT / "target/release/paracompile")).resolve()
 
 
+# Schedules that are there to be compared with, and are proven to be near nothing.
+HEURISTICS = {f"{name}.json" for name in ("layer-switched", "heft", "cpop", "peft", "lookahead-heft")}
+
+
 def paracompile(*arguments):
     """Runs the command and returns its standard output; a failure shows what it said."""
     assert BINARY.is_file(), f"{BINARY} is missing: make build"

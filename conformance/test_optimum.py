@@ -14,7 +14,7 @@ import pathlib
 
 import onnx
 import pytest
-from conftest import ROOT, paracompile, plan_files
+from conftest import HEURISTICS, ROOT, paracompile, plan_files
 from networks import Network
 from ortools.sat.python import cp_model
 
@@ -291,10 +291,10 @@ SETS = [chosen for size in (2, 3) for chosen in itertools.combinations(PROCESSOR
 
 
 def one_stage_plans(directory, chosen):
-    """Plans of one stage on exactly these processors, without the list schedule of the whole network."""
+    """Plans of one stage on exactly these processors, without schedules of the whole network by a rule."""
     for path in plan_files(directory):
         plan = json.loads(path.read_text())
-        if path.name != "heft.json" and [stage["processors"] for stage in plan["stages"]] == [list(chosen)]:
+        if path.name not in HEURISTICS and [stage["processors"] for stage in plan["stages"]] == [list(chosen)]:
             yield path.name, plan
 
 

@@ -3,13 +3,13 @@
 //! The modules are declared in the order in which a network passes through them; [`compile`] is the whole way as one function.
 //! `ARCHITECTURE.md` draws it, `docs/model.md` says what every number means.
 
-pub use paracompile_frontend::{arena, cost, facts, ir, soc};
-pub use paracompile_plan::front;
+pub use paracompile_frontend::{arena, calibrate, cost, facts, ir, soc};
+pub use paracompile_plan::{OpClass, front};
 
 /// Reading models.
 pub mod import {
     pub use paracompile_frontend::import::onnx::{
-        Folded, ImportError, ImportOptions, Imported, Warning, import,
+        Convolutions, Folded, ImportError, ImportOptions, Imported, Warning, import,
     };
 }
 
@@ -17,7 +17,8 @@ pub mod import {
 pub mod plan {
     pub use paracompile_plan::plan::*;
     pub use paracompile_plan::{
-        ReadError, Violation, WriteError, check, read_front, read_plan, write_json, write_text,
+        OpClass, ReadError, Violation, WriteError, check, read_front, read_plan, write_bytes,
+        write_json, write_text,
     };
 }
 
@@ -44,3 +45,5 @@ pub mod plot;
 pub mod report;
 
 pub mod compile;
+
+pub mod compare;

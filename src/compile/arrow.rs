@@ -12,6 +12,7 @@ use super::agreement::agree;
 use super::baselines::{Baseline, baselines};
 use super::memories::fitting;
 use super::plan_files::{check_all, plan_file};
+use super::streaming_hybrid::streaming_hybrid;
 use super::{CompileError, Compiled, Options, PlanFile};
 use crate::emit::{self, FrontRequest};
 use crate::mapping::decompose::{MapperOptions, StageGraph, StageMapper};
@@ -94,13 +95,19 @@ pub fn compile(
         plan_file(&inputs, file, &baseline.mapping, &[], stopped_by)
     });
     let files: Vec<PlanFile> = entries.chain(others).collect();
+    let streaming_hybrid = streaming_hybrid(&inputs, &candidates).map(|candidate| {
+        let file = "hybrid-L".to_owned();
+        plan_file(&inputs, file, &candidate.mapping, &[], stopped_by)
+    });
     step("checking plans");
     check_all(&inputs, &files)?;
+    check_all(&inputs, streaming_hybrid.as_slice())?;
     let mut plans: Vec<Plan> = files.iter().map(|file| file.plan.clone()).collect();
     let baseline_plans = plans.split_off(arrangement.entries.len());
     let names = baselines.into_iter().map(|baseline| baseline.name);
     let front = emit::front(&FrontRequest {
         arrangement: &arrangement,
+        candidates: &scored,
         plans: &plans,
         baselines: &names.zip(baseline_plans).collect::<Vec<_>>(),
         effort: options.effort.name(),
@@ -113,7 +120,7 @@ pub fn compile(
         tight: demand.names(),
         front,
         files,
-        cloud: cloud(&candidates),
+        streaming_hybrid,
         segments,
     })
 }
@@ -125,7 +132,8 @@ fn mapper<'a>(inputs: &Inputs<'a>, options: &Options<'a>) -> StageMapper<'a> {
     )
 }
 
-const fn mapper_options<'a>(options: &Options<'a>) -> MapperOptions<'a> {
+/// How the mapper is asked to search.
+pub(super) const fn mapper_options<'a>(options: &Options<'a>) -> MapperOptions<'a> {
     MapperOptions {
         granularity: options.granularity,
         gap_millionths: options.gap_millionths,
@@ -218,16 +226,4 @@ fn scored(table: &CostTable, candidate: &Candidate) -> emit::Candidate {
             .map(|stage| stage.processors)
             .collect(),
     }
-}
-
-/// Latency and throughput of candidates that take time.
-fn cloud(candidates: &[Candidate]) -> Vec<(f64, f64)> {
-    candidates
-        .iter()
-        .map(|candidate| {
-            let interval = candidate.cost.bottleneck.to_seconds();
-            (candidate.cost.latency.to_seconds(), 1.0 / interval)
-        })
-        .filter(|(_, rate)| rate.is_finite())
-        .collect()
 }

@@ -3,19 +3,19 @@
 use super::arrow::Inputs;
 use super::memories::excess;
 use crate::estimate::evaluate_times;
-use crate::mapping::PipelineMapping;
 use crate::mapping::decompose::StageMapper;
+use crate::mapping::{ListRule, PipelineMapping};
 use crate::pipeline::Candidate;
 
 /// A mapping with a name.
 pub(super) struct Baseline {
-    /// `single:` and a processor, or `heft`.
+    /// `single:` and a processor, `layer-switched`, or the name of a [`ListRule`].
     pub(super) name: String,
     /// One stage.
     pub(super) mapping: PipelineMapping,
 }
 
-/// Everything on each processor that can run it, and the list schedule over all of them.
+/// Everything on each processor that can run it, one operator after another on all of them, and the list schedules over all of them.
 ///
 /// A baseline that the chip cannot hold is no plan, so nothing is compared with it.
 pub(super) fn baselines(inputs: &Inputs<'_>, mapper: &StageMapper<'_>) -> Vec<Baseline> {
@@ -24,11 +24,16 @@ pub(super) fn baselines(inputs: &Inputs<'_>, mapper: &StageMapper<'_>) -> Vec<Ba
         let stage = mapper.whole_on(id)?;
         Some((format!("single:{}", processor.name), stage))
     });
-    let heft = mapper
-        .whole_by_heft()
-        .map(|stage| ("heft".to_owned(), stage));
+    let layer_switched = mapper
+        .whole_layer_switched()
+        .map(|stage| ("layer-switched".to_owned(), stage));
+    let listed = ListRule::ALL.into_iter().filter_map(|rule| {
+        let stage = mapper.whole_by(rule)?;
+        Some((rule.name().to_owned(), stage))
+    });
     single
-        .chain(heft)
+        .chain(layer_switched)
+        .chain(listed)
         .map(|(name, stage)| Baseline {
             name,
             mapping: PipelineMapping {

@@ -18,8 +18,8 @@ pub struct Compiled {
     pub files: Vec<PlanFile>,
     /// Memories that can be too small for some mapping: then the front is over the mappings that were tried, not over all.
     pub tight: Vec<String>,
-    /// Latency and throughput of every candidate, for pictures: seconds and frames a second.
-    pub cloud: Vec<(f64, f64)>,
+    /// Of the hybrids that no plan of one stage matches in both latency and interval, the one of least latency in a stream; no file of the run, for comparisons alone.
+    pub streaming_hybrid: Option<PlanFile>,
 }
 
 /// A plan and what it was made from.

@@ -12,9 +12,12 @@ mod arrow;
 mod agreement;
 mod baselines;
 mod memories;
+mod one_stage;
 mod plan_files;
+mod streaming_hybrid;
 
 pub use arrow::compile;
 pub use compiled::{Compiled, PlanFile};
 pub use error::CompileError;
+pub use one_stage::one_stage;
 pub use options::{Options, Progress};

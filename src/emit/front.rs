@@ -9,7 +9,8 @@ use paracompile_plan::front::{
 };
 use paracompile_plan::plan::{Label, PlanStage, SCHEMA, StoppedBy};
 
-use super::labels::{Arrangement, baseline_file};
+use super::cloud::cloud;
+use super::labels::{Arrangement, Candidate, Entry, baseline_file};
 
 /// What the recommended plan is chosen by; it changes nothing else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,6 +52,8 @@ impl Goal {
 pub struct FrontRequest<'a> {
     /// Which candidates became files.
     pub arrangement: &'a Arrangement,
+    /// All candidates that it was chosen from.
+    pub candidates: &'a [Candidate],
     /// Their plans, in the order of its entries.
     pub plans: &'a [Plan],
     /// Names and plans of baselines (rule M13).
@@ -79,17 +82,19 @@ pub fn front(request: &FrontRequest<'_>) -> Option<Front> {
     let pairs = || entries.iter().zip(request.plans);
     let (recommended, recommended_plan) = pairs()
         .find(|(entry, _)| entry.on_front && entry.labels.contains(&request.goal.label()))?;
-    let best_by_strategy: BTreeMap<String, BestOfStrategy> = pairs()
-        .filter(|(entry, _)| entry.best_of_strategy)
-        .map(|(entry, plan)| {
-            let best = BestOfStrategy {
-                plan: Some(entry.file.clone()),
-                dominated: !entry.on_front,
-                figures: figures(plan),
-            };
-            (entry.strategy.name().to_owned(), best)
-        })
-        .collect();
+    let best_where = |is_best: fn(&Entry) -> bool| -> BTreeMap<String, BestOfStrategy> {
+        pairs()
+            .filter(|(entry, _)| is_best(entry))
+            .map(|(entry, plan)| {
+                let best = BestOfStrategy {
+                    plan: Some(entry.file.clone()),
+                    dominated: !entry.on_front,
+                    figures: figures(plan),
+                };
+                (entry.strategy.name().to_owned(), best)
+            })
+            .collect()
+    };
     Some(Front {
         schema: SCHEMA,
         model: recommended_plan.model.name.clone(),
@@ -102,6 +107,7 @@ pub fn front(request: &FrontRequest<'_>) -> Option<Front> {
             .fold(request.stopped_by, StoppedBy::max),
         candidates: request.arrangement.candidates,
         dominated: request.arrangement.dominated,
+        cloud: Some(cloud(request.candidates)),
         objectives: vec![
             Objective::Latency,
             Objective::Interval,
@@ -118,7 +124,8 @@ pub fn front(request: &FrontRequest<'_>) -> Option<Front> {
                 figures: figures(plan),
             })
             .collect(),
-        best_by_strategy,
+        best_by_strategy: best_where(|entry| entry.best_of_strategy),
+        most_frames_by_strategy: best_where(|entry| entry.most_frames_of_strategy),
         baselines: request
             .baselines
             .iter()
@@ -279,8 +286,8 @@ mod tests {
     use paracompile_plan::front::Front;
 
     use super::*;
+    use crate::emit::arrange;
     use crate::emit::fixtures::{HandOp, Scenario, hand};
-    use crate::emit::{Candidate, arrange};
     use crate::estimate::evaluate_times;
     use crate::pareto::{Epsilon, Score};
 
@@ -343,6 +350,7 @@ mod tests {
         let baselines = [("single:p1".to_owned(), slow.plan(&slow.estimate()))];
         let front = front(&FrontRequest {
             arrangement: &arrangement,
+            candidates: &candidates,
             plans: &plans,
             baselines: &baselines,
             effort: "normal",

@@ -44,7 +44,17 @@ pub struct Entry {
     pub on_front: bool,
     /// Whether it is the fastest of its strategy.
     pub best_of_strategy: bool,
+    /// Whether it has the least interval of its strategy.
+    pub most_frames_of_strategy: bool,
 }
+
+/// All shapes, in the order of files.
+const STRATEGIES: [Strategy; 4] = [
+    Strategy::Single,
+    Strategy::ParaOnly,
+    Strategy::PipeOnly,
+    Strategy::Hybrid,
+];
 
 /// The order of objectives in which ties are broken: the first is the one that is asked for.
 type Order = fn(Score) -> [u128; 3];
@@ -129,15 +139,14 @@ pub fn arrange(soc: &Soc, candidates: &[Candidate], epsilon: Epsilon) -> Arrange
         ),
         (Label::Balanced, best(&front, BY_PRODUCT)),
     ];
-    let fastest: Vec<usize> = [
-        Strategy::Single,
-        Strategy::ParaOnly,
-        Strategy::PipeOnly,
-        Strategy::Hybrid,
-    ]
-    .into_iter()
-    .filter_map(|strategy| best(&of_strategy(strategy), BY_LATENCY).map(prefer_front))
-    .collect();
+    let best_of_each = |order: Order| -> Vec<usize> {
+        STRATEGIES
+            .into_iter()
+            .filter_map(|strategy| best(&of_strategy(strategy), order).map(prefer_front))
+            .collect()
+    };
+    let fastest = best_of_each(BY_LATENCY);
+    let most_frames = best_of_each(BY_INTERVAL);
     let entry = |index: usize, file: String, on_front: bool| Entry {
         candidate: index,
         file,
@@ -149,6 +158,7 @@ pub fn arrange(soc: &Soc, candidates: &[Candidate], epsilon: Epsilon) -> Arrange
             .collect(),
         on_front,
         best_of_strategy: fastest.contains(&index),
+        most_frames_of_strategy: most_frames.contains(&index),
     };
     let digits = front.len().to_string().len().max(2);
     let mut entries: Vec<Entry> = front
@@ -159,8 +169,7 @@ pub fn arrange(soc: &Soc, candidates: &[Candidate], epsilon: Epsilon) -> Arrange
             entry(index, file, true)
         })
         .collect();
-    let mut apart: Vec<usize> = fastest.clone();
-    apart.extend(labelled.iter().filter_map(|&(_, best)| best));
+    let apart: Vec<usize> = fastest.iter().chain(&most_frames).copied().collect();
     let mut written = front;
     for index in apart {
         if written.contains(&index) {

@@ -1,6 +1,7 @@
 //! From a mapping and its figures to the plan file, in the one form that `docs/plan-format.md` allows, and from plans to the front file.
 
 mod buffers;
+mod cloud;
 mod front;
 mod labels;
 mod plan;

@@ -77,6 +77,7 @@ pub(super) fn list(
                     .iter()
                     .map(|&member| context.emission.graph.ops[member].at.clone())
                     .collect(),
+                class: op.class,
                 reads,
                 writes,
                 work_ns: timing.work,

@@ -16,15 +16,17 @@ pub mod frontier;
 mod intervals;
 mod list_schedule;
 mod local_search;
+mod sequential;
 
 #[cfg(test)]
 mod oracle;
 
 pub use block::{BlockExit, BlockRequest, Granularity, Method, Methods, holders, solve_block};
 pub use bounds::lower_bound;
-pub use list_schedule::{heft, single};
+pub use list_schedule::{ListRule, cpop, heft, lookahead_heft, peft};
 pub use local_search::improve;
 pub use outcome::{Budget, Effort, Outcome, Proof};
 pub use pipeline_mapping::{PipelineMapping, StageMapping, StageProof};
 pub use problem::{Objective, Operator, Problem, Tensor};
 pub use schedule::{Schedule, Solution, Timing, schedule};
+pub use sequential::{LayerSwitched, layer_switched, single};

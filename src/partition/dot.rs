@@ -105,7 +105,7 @@ fn members(ops: &[FusedOpId]) -> String {
 }
 
 /// A double-quoted string of Graphviz, where only quotes and backslashes are special.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars() {
         match character {

@@ -16,6 +16,7 @@ mod width;
 
 pub use branches::Branch;
 pub use cut_points::{Cut, CutRule, cut_points, cut_points_by};
+pub(crate) use dot::quoted;
 pub use dot::to_dot;
 pub use fuse::{FusionRule, fuse, fuse_by, fuse_for};
 pub use fused_graph::{FusedGraph, FusedOp, FusedOpId, FusedTensor, FusedTensorId, FusedWeight};

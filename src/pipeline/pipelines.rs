@@ -43,7 +43,7 @@ impl Candidate {
     }
 }
 
-/// All pipelines of at most `max_stages` stages that no other on the same processors covers, by processor set, then latency.
+/// All pipelines of at most `max_stages` stages that no other of the same strategy on the same processors covers, by processor set, strategy, then latency.
 ///
 /// `allowed` is what the chip offers; a plan may leave processors unused.
 /// `cuts` is the number of cut points.

@@ -1,6 +1,7 @@
 //! The exact pipeline search: a forward sweep over cut points with Pareto labels (after the dynamic programmes for pipelines on processor sets; rule M9 of `docs/model.md`).
 //!
-//! State: (cut point, processors used so far, where each live tensor is).
+//! State: (cut point, processors used so far, where each live tensor is, whether every stage so far has one processor).
+//! The last part keeps the best pipeline of each strategy, which is worth knowing even where another strategy beats it.
 //! For a fixed final set `A` a label is extended by a stage on processors that are still free; the search runs once for each `A`, because slowdowns depend on it (rule M4), and the caller merges the fronts.
 //! Where tensors are belongs to the state, since the cheapest stage may leave its tensor on the wrong side of a slow link.
 //! The search is exact over the cut points and the stage offers that it is given.
@@ -10,6 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use paracompile_frontend::soc::ProcessorSet;
+use paracompile_plan::plan::Strategy;
 use paracompile_plan::{Bytes, Nanojoules, Nanoseconds};
 
 use super::label_set::{Cost, LabelSet};
@@ -70,7 +72,7 @@ impl std::fmt::Debug for Space<'_> {
     }
 }
 
-/// A complete pipeline that no other covers.
+/// A complete pipeline that no other of its strategy covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// What it costs.
@@ -100,6 +102,31 @@ struct State {
     used: ProcessorSet,
     entry: usize,
     stages: usize,
+    /// The best of each strategy is wanted, even where one of another strategy covers it.
+    strategy: Strategy,
+}
+
+impl State {
+    const START: Self = Self {
+        used: ProcessorSet::EMPTY,
+        entry: 0,
+        stages: 0,
+        strategy: Strategy::Single,
+    };
+
+    /// The strategy with one more stage; of what goes on, only whether it can still be pipe-only matters.
+    fn strategy_with(&self, processors: ProcessorSet, is_last: bool) -> Strategy {
+        let is_parallel = processors.len() > 1;
+        let is_first = self.used.is_empty();
+        match self.strategy {
+            Strategy::Single if is_first && is_last && is_parallel => Strategy::ParaOnly,
+            Strategy::Single if is_first && is_last => Strategy::Single,
+            Strategy::Single | Strategy::PipeOnly if !is_parallel => Strategy::PipeOnly,
+            Strategy::Single | Strategy::PipeOnly | Strategy::ParaOnly | Strategy::Hybrid => {
+                Strategy::Hybrid
+            }
+        }
+    }
 }
 
 /// A label in the list of all labels.
@@ -109,7 +136,7 @@ struct Step {
     previous: Option<usize>,
 }
 
-/// All complete pipelines on exactly `space.used` that no other covers, by latency.
+/// All complete pipelines on exactly `space.used` that no other of the same strategy covers, by strategy, then latency.
 ///
 /// `interrupted` is polled at every cut point; a search that stops early returns nothing, because no pipeline is complete before the last cut.
 pub fn search(space: &Space<'_>, interrupted: &dyn Fn() -> bool) -> Vec<Found> {
@@ -128,14 +155,7 @@ pub fn search(space: &Space<'_>, interrupted: &dyn Fn() -> bool) -> Vec<Found> {
         },
         None,
     );
-    at[0].insert(
-        State {
-            used: ProcessorSet::EMPTY,
-            entry: 0,
-            stages: 0,
-        },
-        origin,
-    );
+    at[0].insert(State::START, origin);
     let last = space.cuts - 1;
     for cut in 0..last {
         if interrupted() {
@@ -170,6 +190,7 @@ pub fn search(space: &Space<'_>, interrupted: &dyn Fn() -> bool) -> Vec<Found> {
                         used: state.used.union(processors),
                         entry: offer.exit,
                         stages: if count_stages { state.stages + 1 } else { 0 },
+                        strategy: state.strategy_with(processors, asked.is_last),
                     };
                     if count_stages && offer.end != last && next.stages >= limit {
                         continue;
@@ -210,10 +231,14 @@ fn questions(cut: usize, state: &State, used: ProcessorSet) -> impl Iterator<Ite
     })
 }
 
-/// The front over all final states, with the stages followed back.
+/// What a complete pipeline uses of each limited memory, and its last step.
+type Completed = (Vec<Bytes>, Option<usize>);
+
+/// The fronts of each strategy over all final states, with the stages followed back.
 fn complete(states: &BTreeMap<State, LabelSet<Option<usize>>>, steps: &[Step]) -> Vec<Found> {
-    let mut front = LabelSet::default();
-    for labels in states.values() {
+    let mut fronts: BTreeMap<Strategy, LabelSet<Completed>> = BTreeMap::new();
+    for (state, labels) in states {
+        let front = fronts.entry(state.strategy).or_default();
         for label in labels.iter() {
             // A complete pipeline fits its memories; how well is no objective.
             let mut cost = label.cost.clone();
@@ -221,8 +246,9 @@ fn complete(states: &BTreeMap<State, LabelSet<Option<usize>>>, steps: &[Step]) -
             front.insert(cost, (memory, label.origin));
         }
     }
-    front
-        .iter()
+    fronts
+        .values()
+        .flat_map(LabelSet::iter)
         .map(|label| {
             let mut chosen = Vec::new();
             let (memory, mut at) = label.origin.clone();
@@ -266,6 +292,7 @@ fn exceeds(cost: &Cost, limits: &[Bytes]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use paracompile_plan::plan::Strategy;
     use proptest::prelude::*;
 
     use super::*;
@@ -322,17 +349,24 @@ mod tests {
         used: ProcessorSet,
         max_stages: usize,
         limit: u64,
-    ) -> Vec<(u64, u64, u64)> {
+    ) -> Vec<(Strategy, u64, u64, u64)> {
         let mut complete = Vec::new();
-        let mut open = vec![(0, 0, ProcessorSet::EMPTY, 0, (0u64, 0u64, 0u64, 0u64))];
+        let start = (
+            0,
+            0,
+            ProcessorSet::EMPTY,
+            Vec::new(),
+            (0u64, 0u64, 0u64, 0u64),
+        );
+        let mut open = vec![start];
         while let Some((cut, entry, taken, stages, cost)) = open.pop() {
             if cut == cuts - 1 {
                 if taken == used && cost.3 <= limit {
-                    complete.push((cost.0, cost.1, cost.2));
+                    complete.push((Strategy::of(&stages), cost.0, cost.1, cost.2));
                 }
                 continue;
             }
-            if stages == max_stages {
+            if stages.len() == max_stages {
                 continue;
             }
             for set in used.without(taken).subsets() {
@@ -341,7 +375,7 @@ mod tests {
                         offer.end,
                         offer.exit,
                         taken.union(set),
-                        stages + 1,
+                        [&stages[..], &[set.len()]].concat(),
                         (
                             cost.0 + offer.time_alone.count(),
                             cost.1.max(offer.time.count()),
@@ -352,12 +386,12 @@ mod tests {
                 }
             }
         }
-        let mut front: Vec<(u64, u64, u64)> = complete
+        let mut front: Vec<(Strategy, u64, u64, u64)> = complete
             .iter()
             .filter(|a| {
                 !complete
                     .iter()
-                    .any(|b| b != *a && b.0 <= a.0 && b.1 <= a.1 && b.2 <= a.2)
+                    .any(|b| b != *a && b.0 == a.0 && b.1 <= a.1 && b.2 <= a.2 && b.3 <= a.3)
             })
             .copied()
             .collect();
@@ -386,9 +420,15 @@ mod tests {
                 announce: &|_| (),
                 offers: &table,
             };
-            let mut found: Vec<(u64, u64, u64)> = search(&space, &|| false)
+            let strategy = |found: &Found| {
+                let counts: Vec<usize> =
+                    found.stages.iter().map(|stage| stage.processors.len()).collect();
+                Strategy::of(&counts)
+            };
+            let mut found: Vec<(Strategy, u64, u64, u64)> = search(&space, &|| false)
                 .iter()
                 .map(|found| (
+                    strategy(found),
                     found.cost.latency.count(),
                     found.cost.bottleneck.count(),
                     found.cost.energy.count(),

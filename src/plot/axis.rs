@@ -66,6 +66,31 @@ impl Axis {
         }
     }
 
+    /// A logarithmic axis that holds all `values`, from pixel `from` to pixel `to`, with a tenth of room at both ends; what is not positive or not finite is left out.
+    pub(super) fn logarithmic(values: impl Iterator<Item = f64>, (from, to): (f64, f64)) -> Self {
+        let (mut low, mut high) = (f64::INFINITY, 0.0f64);
+        for value in values.filter(|value| value.is_finite() && *value > 0.0) {
+            low = low.min(value);
+            high = high.max(value);
+        }
+        if low > high {
+            (low, high) = (0.5, 1.5);
+        }
+        let room = (high / low).powf(0.1).max(1.2);
+        Self {
+            low: low / room,
+            high: high * room,
+            scale: Scale::Logarithmic,
+            from,
+            to,
+        }
+    }
+
+    /// The smallest and the largest value.
+    pub(super) const fn ends(&self) -> (f64, f64) {
+        (self.low, self.high)
+    }
+
     /// An axis from zero to `high`.
     pub(super) fn from_zero(high: f64, from: f64, to: f64) -> Self {
         let high = if high > 0.0 { high } else { 1.0 };
@@ -115,8 +140,11 @@ impl Axis {
                         .filter(|&tick| self.holds(tick))
                         .collect()
                 };
+                let finest = all(&[1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]);
                 let fine = all(&[1.0, 2.0, 5.0]);
-                if fine.len() <= wanted as usize * 2 {
+                if finest.len() <= wanted as usize + 2 {
+                    finest
+                } else if fine.len() <= wanted as usize * 2 {
                     fine
                 } else {
                     all(&[1.0])
@@ -161,6 +189,17 @@ pub(super) fn time_unit(seconds: f64) -> (&'static str, f64) {
         ("ms", 1e3)
     } else {
         ("µs", 1e6)
+    }
+}
+
+/// The unit that suits energies up to `joules`, and how many of it a joule is.
+pub(super) fn energy_unit(joules: f64) -> (&'static str, f64) {
+    if joules >= 0.5 {
+        ("J", 1.0)
+    } else if joules >= 5e-4 {
+        ("mJ", 1e3)
+    } else {
+        ("µJ", 1e6)
     }
 }
 

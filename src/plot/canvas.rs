@@ -1,7 +1,10 @@
 //! A drawing surface in pixels over plotters' SVG backend.
 //!
 //! Plotters' own charts are not used: they know no labels that avoid each other and no lanes.
-//! No font library is linked, so widths of texts are estimated; the estimate is generous, because a label with too much room looks better than two that touch.
+//! Its SVG has no tooltips either; [`picture`] puts them into the elements that were drawn with one.
+
+use std::cell::{Cell, RefCell};
+use std::fmt::Write;
 
 use plotters::coord::Shift;
 use plotters::element::{Drawable, PointCollection};
@@ -9,33 +12,10 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::Pos;
 pub(super) use plotters::style::text_anchor::{HPos, VPos};
 
+use super::font;
+
 /// A point in pixels from the upper left corner.
 pub(super) type Point = (f64, f64);
-
-/// Colours that people with any kind of colour vision tell apart (Okabe and Ito, 2008), without the yellow that is too light for lines.
-pub(super) const PALETTE: [RGBColor; 7] = [
-    RGBColor(0, 114, 178),
-    RGBColor(230, 159, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(86, 180, 233),
-    RGBColor(213, 94, 0),
-    RGBColor(110, 110, 110),
-];
-
-/// Texts and axes.
-pub(super) const INK: RGBColor = RGBColor(38, 38, 38);
-/// Secondary texts.
-pub(super) const SOFT: RGBColor = RGBColor(105, 105, 105);
-/// Grid lines.
-pub(super) const FAINT: RGBColor = RGBColor(228, 228, 228);
-
-/// Black or white, whichever is easier to read on `colour`.
-pub(super) fn ink_on(colour: RGBColor) -> RGBColor {
-    let RGBColor(red, green, blue) = colour;
-    let light = 0.299 * f64::from(red) + 0.587 * f64::from(green) + 0.114 * f64::from(blue);
-    if light < 140.0 { WHITE } else { INK }
-}
 
 /// The look of a text.
 #[derive(Clone, Copy)]
@@ -65,14 +45,13 @@ impl Lettering {
         }
     }
 
-    /// Estimated width of `text` in pixels.
+    /// Width of `text` in pixels.
     pub(super) fn width(self, text: &str) -> f64 {
-        let em: f64 = text.chars().map(width_in_em).sum();
-        let weight = match self.style {
-            FontStyle::Bold => 1.1,
-            FontStyle::Normal | FontStyle::Oblique | FontStyle::Italic => 1.0,
+        let bold = match self.style {
+            FontStyle::Bold => true,
+            FontStyle::Normal | FontStyle::Oblique | FontStyle::Italic => false,
         };
-        em * self.size * weight
+        font::width(text, bold) * self.size
     }
 
     /// `text`, or its start and an ellipsis, so that it fits `width`; `None` where not even three characters do.
@@ -92,17 +71,6 @@ impl Lettering {
     }
 }
 
-fn width_in_em(character: char) -> f64 {
-    match character {
-        'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '|' | '\'' | '!' => 0.32,
-        ' ' | 'f' | 't' | 'r' | '(' | ')' | '[' | ']' | '-' | '/' => 0.4,
-        'm' | 'w' | 'M' | 'W' | '%' | '…' | '→' | '@' => 0.98,
-        other if other.is_uppercase() => 0.72,
-        other if other.is_ascii() => 0.62,
-        _ => 1.0,
-    }
-}
-
 /// The shape of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
@@ -110,34 +78,132 @@ pub(super) enum Mark {
     Square,
     Triangle,
     Diamond,
+    Pentagon,
     Cross,
+}
+
+impl Mark {
+    /// Its corners around `at`; of a cross, the ends of its arms.
+    fn corners(self, at: Point, radius: f64) -> Vec<Point> {
+        let shape: &[Point] = match self {
+            Self::Circle => &[],
+            Self::Cross => &[(-0.85, -0.85), (0.85, 0.85), (-0.85, 0.85), (0.85, -0.85)],
+            Self::Square => &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
+            Self::Triangle => &[(0.0, -1.15), (1.1, 0.85), (-1.1, 0.85)],
+            Self::Diamond => &[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)],
+            Self::Pentagon => &[
+                (0.0, -1.15),
+                (1.1, -0.35),
+                (0.7, 0.95),
+                (-0.7, 0.95),
+                (-1.1, -0.35),
+            ],
+        };
+        let corner = |&(x, y): &Point| (at.0 + x * radius, at.1 + y * radius);
+        shape.iter().map(corner).collect()
+    }
 }
 
 /// A picture in the making.
 pub(super) struct Canvas<'a> {
     area: DrawingArea<SVGBackend<'a>, Shift>,
+    /// How many elements there are.
+    drawn: Cell<usize>,
+    /// Tooltips, and the elements that they belong to, ascending.
+    tooltips: RefCell<Vec<(usize, String)>>,
 }
 
 /// Draws a picture of `width` × `height` pixels and returns it as SVG.
 pub(super) fn picture(width: u32, height: u32, draw: impl FnOnce(&Canvas<'_>)) -> String {
     let mut text = String::new();
-    {
+    let tooltips = {
         let area = SVGBackend::with_string(&mut text, (width, height)).into_drawing_area();
-        let canvas = Canvas { area };
+        let canvas = Canvas {
+            area,
+            drawn: Cell::new(0),
+            tooltips: RefCell::default(),
+        };
         canvas.put(&Rectangle::new(
             [(0, 0), (pixel(f64::from(width)), pixel(f64::from(height)))],
             WHITE.filled(),
         ));
         draw(&canvas);
         canvas.area.present().expect(NO_FILE);
+        canvas.tooltips.into_inner()
+    };
+    with_tooltips(text, &tooltips)
+}
+
+/// Puts tooltips into the elements that they belong to; each element of the backend stands on a line of its own.
+fn with_tooltips(text: String, tooltips: &[(usize, String)]) -> String {
+    if tooltips.is_empty() {
+        return text;
     }
-    text
+    let mut out = String::with_capacity(text.len() * 2);
+    let mut element = 0;
+    let mut tooltips = tooltips.iter().peekable();
+    for line in text.lines() {
+        let shape = [
+            "<rect ",
+            "<circle ",
+            "<polygon ",
+            "<polyline ",
+            "<line ",
+            "<text ",
+        ]
+        .iter()
+        .find(|tag| line.starts_with(**tag));
+        match (shape, line.strip_suffix("/>")) {
+            (Some(tag), Some(open)) => {
+                let mut titles = String::new();
+                while let Some((_, title)) = tooltips.next_if(|(of, _)| *of == element) {
+                    let _ = write!(titles, "<title>{}</title>", escaped(title));
+                }
+                if titles.is_empty() {
+                    out.push_str(line);
+                } else {
+                    let _ = write!(out, "{open}>{titles}</{}>", tag[1..].trim_end());
+                }
+                element += 1;
+            }
+            (Some(_), None) => {
+                out.push_str(line);
+                element += 1;
+            }
+            (None, _) => out.push_str(line),
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for character in text.chars() {
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            other => out.push(other),
+        }
+    }
+    out
 }
 
 /// Why drawing cannot fail.
 const NO_FILE: &str = "the picture is a string, so no file can fail";
 
 impl Canvas<'_> {
+    /// Draws with a tooltip on each element.
+    pub(super) fn titled(&self, title: &str, draw: impl FnOnce()) {
+        let from = self.drawn.get();
+        draw();
+        let title = printable(title);
+        let elements = from..self.drawn.get();
+        let mut tooltips = self.tooltips.borrow_mut();
+        tooltips.extend(elements.map(|element| (element, title.clone())));
+    }
+
     /// A line through `points`.
     pub(super) fn line(&self, points: &[Point], colour: RGBColor, width: u32) {
         let points: Vec<_> = points.iter().map(|&at| pixels(at)).collect();
@@ -168,36 +234,39 @@ impl Canvas<'_> {
         self.put(&Rectangle::new(corners, colour.stroke_width(1)));
     }
 
-    /// A mark of `radius` around `at`.
-    pub(super) fn mark(&self, mark: Mark, at: Point, radius: f64, colour: RGBColor) {
-        let around = |corners: &[Point]| -> Vec<(i32, i32)> {
-            let corner = |&(x, y): &Point| pixels((at.0 + x * radius, at.1 + y * radius));
-            corners.iter().map(corner).collect()
-        };
-        let shape: &[Point] = match mark {
-            Mark::Circle => {
-                self.put(&Circle::new(pixels(at), pixel(radius), colour.filled()));
-                return;
-            }
-            Mark::Cross => {
-                for arm in [
-                    [(-0.85, -0.85), (0.85, 0.85)],
-                    [(-0.85, 0.85), (0.85, -0.85)],
-                ] {
-                    self.put(&PathElement::new(around(&arm), colour.stroke_width(2)));
-                }
-                return;
-            }
-            Mark::Square => &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
-            Mark::Triangle => &[(0.0, -1.15), (1.1, 0.85), (-1.1, 0.85)],
-            Mark::Diamond => &[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)],
-        };
-        self.put(&Polygon::new(around(shape), colour.filled()));
+    /// A filled polygon.
+    pub(super) fn polygon(&self, corners: &[Point], colour: RGBColor) {
+        let corners: Vec<_> = corners.iter().map(|&at| pixels(at)).collect();
+        self.put(&Polygon::new(corners, colour.filled()));
     }
 
-    /// A small dot.
-    pub(super) fn dot(&self, at: Point, colour: RGBColor) {
-        self.put(&Circle::new(pixels(at), 2, colour.filled()));
+    /// The outline of a mark.
+    pub(super) fn hollow(&self, mark: Mark, at: Point, radius: f64, colour: RGBColor) {
+        let mut corners: Vec<_> = mark.corners(at, radius).into_iter().map(pixels).collect();
+        match (mark, corners.first()) {
+            (Mark::Circle, _) => self.ring(at, radius, colour),
+            (Mark::Cross, _) | (_, None) => self.mark(mark, at, radius, colour),
+            (Mark::Square | Mark::Triangle | Mark::Diamond | Mark::Pentagon, Some(&first)) => {
+                corners.push(first);
+                self.put(&PathElement::new(corners, colour.stroke_width(2)));
+            }
+        }
+    }
+
+    /// A mark of `radius` around `at`.
+    pub(super) fn mark(&self, mark: Mark, at: Point, radius: f64, colour: RGBColor) {
+        let corners: Vec<_> = mark.corners(at, radius).into_iter().map(pixels).collect();
+        match mark {
+            Mark::Circle => self.put(&Circle::new(pixels(at), pixel(radius), colour.filled())),
+            Mark::Cross => {
+                for arm in corners.chunks(2) {
+                    self.put(&PathElement::new(arm.to_vec(), colour.stroke_width(2)));
+                }
+            }
+            Mark::Square | Mark::Triangle | Mark::Diamond | Mark::Pentagon => {
+                self.put(&Polygon::new(corners, colour.filled()));
+            }
+        }
     }
 
     /// A ring.
@@ -226,7 +295,7 @@ impl Canvas<'_> {
         transform: FontTransform,
     ) {
         // The backend divides by this when it writes the size.
-        let font = ("sans-serif", look.size * 1.24, look.style).into_font();
+        let font = (font::FAMILY, look.size * 1.24, look.style).into_font();
         let style = font
             .transform(transform)
             .color(&look.colour)
@@ -240,6 +309,7 @@ impl Canvas<'_> {
         for<'b> E: Drawable<SVGBackend<'b>>,
     {
         self.area.draw(element).expect(NO_FILE);
+        self.drawn.set(self.drawn.get() + 1);
     }
 }
 
@@ -269,7 +339,7 @@ mod tests {
 
     #[test]
     fn texts_are_cut_to_fit() {
-        let look = Lettering::plain(10.0, INK);
+        let look = Lettering::plain(10.0, BLACK);
         assert_eq!(look.fit("abc", 100.0).as_deref(), Some("abc"));
         let cut = look.fit("a_rather_long_name", 60.0).unwrap();
         assert!(cut.ends_with('…') && look.width(&cut) <= 60.0, "{cut}");
@@ -279,7 +349,7 @@ mod tests {
     #[test]
     fn names_from_files_cannot_break_the_picture() {
         let text = picture(100, 50, |canvas| {
-            let look = Lettering::plain(10.0, INK);
+            let look = Lettering::plain(10.0, BLACK);
             let middle = (HPos::Center, VPos::Center);
             canvas.text("<a&b>\u{0}\u{1b}\"", (50.0, 25.0), middle, look);
         });

@@ -1,21 +1,28 @@
-//! A plan in time: one lane a compute queue, moves below, several frames in steady state.
+//! A plan in time: one lane a compute queue, moves below, several frames in steady state, and the critical path of one.
 //!
 //! The picture shows the paced pipeline of rule M6: a frame is admitted every interval, and starts in each stage when the stages before have had it.
-//! One frame is drawn in full colour from its admission to its end; those before and behind it are pale.
+//! One frame is drawn in full colour from its admission to its end; those before and behind it are pale blocks.
+//! A network has hundreds of operators, and most are a few pixels wide: colour tells the processor, shade the kind of operator, a tooltip everything else.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use paracompile_plan::Plan;
+use paracompile_plan::plan::{QueueKind, Task};
 use plotters::style::{RGBColor, WHITE};
 
 use super::axis::{Axis, round_number, time_unit};
-use super::canvas::{Canvas, FAINT, HPos, INK, Lettering, PALETTE, SOFT, VPos, ink_on, picture};
+use super::canvas::{Canvas, HPos, Lettering, Point, VPos, picture};
 use super::lanes::{LANE, Lanes, MOVE_ROW, NAMES, STAGE_LANE, TOP};
+use super::legend::Legend;
+use super::palette::{FAINT, Family, INK, Processors, SOFT, ink_on, tint};
 use super::stream::Stream;
+use crate::simulate::{Critical, CriticalPath, CriticalWork, critical_path};
 
-const WIDTH: u32 = 1200;
-const RIGHT: f64 = 1170.0;
-/// Opacity of the frame that the picture is about, and share of colour in those around it.
-const STRONG: f64 = 0.92;
-const PALE: f64 = 0.28;
+const WIDTH: u32 = 1000;
+const RIGHT: f64 = 968.0;
+/// Shares of colour in frames around the one that the picture is about, by turns.
+const PALE: [f64; 2] = [0.30, 0.17];
+const MOVE: RGBColor = RGBColor(70, 70, 70);
 const SMALL: Lettering = Lettering::plain(10.0, INK);
 
 /// Draws `plan`, which the checker has accepted, as SVG.
@@ -24,109 +31,114 @@ const SMALL: Lettering = Lettering::plain(10.0, INK);
 pub fn gantt(plan: &Plan) -> String {
     let stream = Stream::of(plan);
     let lanes = Lanes::of(plan, &stream);
+    // A plan that cannot be simulated has no critical path, but lanes all the same.
+    let path = critical_path(plan, Critical::Passage).ok();
+    let names = plan
+        .queues
+        .iter()
+        .filter(|queue| queue.kind == QueueKind::Compute);
+    let looks = Processors::of(names.map(|queue| queue.processor.as_str()));
+    let legend = legend(plan, path.is_some(), lanes.left);
     let bottom = lanes.bottom;
-    picture(WIDTH, to_pixels(bottom + 98.0), |canvas| {
+    let top_of_legend = bottom + 54.0;
+    let height = top_of_legend + legend.height() + 12.0;
+    picture(WIDTH, to_pixels(height), |canvas| {
         let left = lanes.left;
         let scale = time_unit(stream.span);
-        let axis = Axis::from_zero(stream.span * scale.1, left, RIGHT);
         let drawing = Drawing {
             canvas,
-            axis,
+            plan,
+            lanes: &lanes,
+            looks: &looks,
+            axis: Axis::from_zero(stream.span * scale.1, left, RIGHT),
             per_second: scale.1,
             stream: &stream,
         };
-        drawing.draw_grid(bottom, scale.0);
-        drawing.draw_frame_marks(bottom);
+        drawing.draw_grid(scale.0);
+        drawing.draw_frame_marks();
         draw_heading(canvas, plan, left);
-        drawing.draw_stages(plan, &lanes);
-        drawing.draw_tasks(plan, &lanes);
-        drawing.draw_moves(plan, &lanes);
+        drawing.draw_stages();
+        drawing.draw_other_frames();
+        drawing.draw_tasks();
+        drawing.draw_moves();
+        drawing.draw_boundaries();
+        if let Some(path) = &path {
+            drawing.draw_path(path);
+        }
         for (name, middle) in &lanes.names {
             let name = NAMES.fit(name, left - 20.0).unwrap_or_default();
-            canvas.text(
-                &name,
-                (left - 10.0, *middle),
-                (HPos::Right, VPos::Center),
-                NAMES,
-            );
+            let at = (left - 10.0, *middle);
+            canvas.text(&name, at, (HPos::Right, VPos::Center), NAMES);
         }
-        draw_legend(canvas, plan, left, bottom + 74.0);
+        legend.draw(canvas, top_of_legend, |sample, at| {
+            draw_sample(canvas, sample, at, &looks);
+        });
     })
 }
 
-struct Drawing<'c, 'b, 's> {
+struct Drawing<'c, 'b> {
     canvas: &'c Canvas<'b>,
+    plan: &'c Plan,
+    lanes: &'c Lanes,
+    looks: &'c Processors,
     axis: Axis,
     per_second: f64,
-    stream: &'s Stream,
+    stream: &'c Stream,
 }
 
-impl Drawing<'_, '_, '_> {
+impl Drawing<'_, '_> {
     fn x(&self, seconds: f64) -> f64 {
         self.axis.pixel(seconds * self.per_second)
     }
 
-    fn draw_grid(&self, bottom: f64, unit: &str) {
+    fn colour_of_queue(&self, queue: u32) -> RGBColor {
+        let queue = self.plan.queues.get(queue as usize);
+        queue.map_or(SOFT, |queue| self.looks.colour(&queue.processor))
+    }
+
+    fn draw_grid(&self, unit: &str) {
+        let bottom = self.lanes.bottom;
         let numbers = Lettering::plain(11.0, SOFT);
-        for tick in self.axis.ticks(10) {
+        let mut free_from = f64::NEG_INFINITY;
+        for tick in self.axis.ticks(9) {
             let x = self.axis.pixel(tick);
             self.canvas.line(&[(x, TOP - 4.0), (x, bottom)], FAINT, 1);
             let label = format!("{} {unit}", round_number(tick));
-            self.canvas.text(
-                &label,
-                (x, bottom + 6.0),
-                (HPos::Center, VPos::Top),
-                numbers,
-            );
+            let half = numbers.width(&label) / 2.0;
+            if x - half > free_from {
+                let at = (x, bottom + 6.0);
+                self.canvas
+                    .text(&label, at, (HPos::Center, VPos::Top), numbers);
+                free_from = x + half + 6.0;
+            }
         }
         self.canvas
             .line(&[(self.x(0.0), bottom), (RIGHT, bottom)], SOFT, 1);
     }
 
-    /// A bar, at least one pixel wide.
-    fn bar(
-        &self,
-        (from, to): (f64, f64),
-        top: f64,
-        height: f64,
-        colour: RGBColor,
-        frame: i32,
-    ) -> f64 {
+    /// A bar, at least one pixel wide; returns its width.
+    fn bar(&self, (from, to): (f64, f64), top: f64, height: f64, colour: RGBColor) -> f64 {
         let (left, right) = (self.x(from), self.x(to).max(self.x(from) + 1.0));
-        // Pale bars are opaque too, so that no grid line runs through a text.
-        let (shade, opacity) = if frame == 0 {
-            (colour, STRONG)
-        } else {
-            (blend(colour, PALE), 1.0)
-        };
         let corners = ((left, top), (right, top + height));
-        self.canvas.fill(corners.0, corners.1, shade, opacity);
+        self.canvas.fill(corners.0, corners.1, colour, 1.0);
         if right - left >= 4.0 && height > 12.0 {
             self.canvas.frame(corners.0, corners.1, WHITE);
         }
         right - left
     }
 
-    fn draw_stages(&self, plan: &Plan, lanes: &Lanes) {
-        for ((stage, &top), &time) in plan
-            .stages
-            .iter()
-            .zip(&lanes.stage_tops)
-            .zip(&self.stream.times)
-        {
+    fn draw_stages(&self) {
+        let stages = self.plan.stages.iter().zip(&self.lanes.stage_tops);
+        for ((stage, &top), &time) in stages.zip(&self.stream.times) {
             for frame in self.stream.frames() {
                 let Some(span) = self.stream.visible(frame, stage.id, 0.0, time) else {
                     continue;
                 };
-                let width = self.bar(span, top, STAGE_LANE, colour(stage.id), frame);
-                let label = match frame {
-                    0 => "frame f".to_owned(),
-                    _ => format!("f{frame:+}").replace('-', "−"),
-                };
-                let look = if frame == 0 {
-                    Lettering::bold(10.5, ink_on(colour(stage.id)))
-                } else {
-                    SMALL
+                let colour = if frame == 0 { SOFT } else { pale(SOFT, frame) };
+                let width = self.bar(span, top, STAGE_LANE, colour);
+                let (label, look) = match frame {
+                    0 => ("frame f".to_owned(), Lettering::bold(10.5, WHITE)),
+                    _ => (format!("f{frame:+}").replace('-', "−"), SMALL),
                 };
                 if let Some(label) = look.fit(&label, width - 6.0) {
                     let middle = (
@@ -140,82 +152,221 @@ impl Drawing<'_, '_, '_> {
         }
     }
 
-    fn draw_tasks(&self, plan: &Plan, lanes: &Lanes) {
+    /// When the queues are busy with frames before and behind; what touches becomes one block.
+    fn draw_other_frames(&self) {
+        let mut spans: BTreeMap<(u32, i32), Vec<(f64, f64)>> = BTreeMap::new();
+        for frame in self.stream.frames().into_iter().filter(|&frame| frame != 0) {
+            for task in &self.plan.tasks {
+                if let Some(span) = self.span_of(task, frame) {
+                    spans.entry((task.queue, frame)).or_default().push(span);
+                }
+            }
+        }
+        for ((queue, frame), mut spans) in spans {
+            let Some(&top) = self.lanes.queue_tops.get(&queue) else {
+                continue;
+            };
+            let colour = pale(self.colour_of_queue(queue), frame);
+            spans.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let mut block: Option<(f64, f64)> = None;
+            for span in spans {
+                match &mut block {
+                    Some(block) if self.x(span.0) - self.x(block.1) < 1.5 => {
+                        block.1 = block.1.max(span.1);
+                    }
+                    _ => {
+                        if let Some(done) = block.replace(span) {
+                            self.bar(done, top, LANE, colour);
+                        }
+                    }
+                }
+            }
+            if let Some(done) = block {
+                self.bar(done, top, LANE, colour);
+            }
+        }
+    }
+
+    fn span_of(&self, task: &Task, frame: i32) -> Option<(f64, f64)> {
+        let (start, duration) = (task.start_ns.to_seconds(), task.duration_ns.to_seconds());
+        self.stream.visible(frame, task.stage, start, duration)
+    }
+
+    fn draw_tasks(&self) {
+        for task in &self.plan.tasks {
+            let top = self.lanes.queue_tops.get(&task.queue);
+            let (Some(span), Some(&top)) = (self.span_of(task, 0), top) else {
+                continue;
+            };
+            let colour = Family::of(task.class).on(self.colour_of_queue(task.queue));
+            let mut width = 0.0;
+            self.canvas.titled(&tooltip(task), || {
+                width = self.bar(span, top, LANE, colour);
+            });
+            if width > 12.0 {
+                let look = Lettering::plain(10.0, ink_on(colour));
+                let middle = (self.x(f64::midpoint(span.0, span.1)), top + LANE / 2.0);
+                let name = tail_that_fits(output(task), look, width - 6.0);
+                let class = task.class.name().replace('_', " ");
+                let name = name.or_else(|| look.fit(&class, width - 6.0));
+                if let Some(name) = name {
+                    self.canvas
+                        .text(&name, middle, (HPos::Center, VPos::Center), look);
+                }
+            }
+        }
+    }
+
+    fn draw_moves(&self) {
         for frame in self.stream.frames() {
-            for task in &plan.tasks {
-                let (start, duration) = (task.start_ns.to_seconds(), task.duration_ns.to_seconds());
-                let span = self.stream.visible(frame, task.stage, start, duration);
-                let (Some(span), Some(&top)) = (span, lanes.queue_tops.get(&task.queue)) else {
+            for (index, transfer) in self.plan.transfers.iter().enumerate() {
+                let start = transfer.start_ns.to_seconds();
+                let duration = transfer.duration_ns.to_seconds();
+                let span = self.stream.visible(frame, transfer.stage, start, duration);
+                let (Some(span), Some(&top)) = (span, self.lanes.move_tops.get(&index)) else {
                     continue;
                 };
-                let width = self.bar(span, top, LANE, colour(task.stage), frame);
-                if frame == 0 && width > 12.0 {
-                    let look = Lettering::plain(10.0, ink_on(colour(task.stage)));
-                    let output = task
-                        .operators
-                        .first()
-                        .map_or("", |operator| &operator.output);
-                    let middle = (self.x(f64::midpoint(span.0, span.1)), top + LANE / 2.0);
-                    if let Some(name) = tail_that_fits(output, look, width - 6.0) {
+                if frame != 0 {
+                    self.bar(span, top, MOVE_ROW - 2.0, pale(MOVE, frame));
+                    continue;
+                }
+                let buffer = self.plan.buffers.get(transfer.from_buffer as usize);
+                let tensor = buffer.map_or("", |buffer| &buffer.tensor);
+                let title = format!(
+                    "move of {tensor}: {}, {}",
+                    transfer.bytes, transfer.duration_ns
+                );
+                self.canvas.titled(&title, || {
+                    self.bar(span, top, MOVE_ROW - 2.0, MOVE);
+                });
+            }
+        }
+    }
+
+    /// Where a stage takes a frame, in the lanes of its processors.
+    fn draw_boundaries(&self) {
+        for stage in &self.plan.stages {
+            let queues: BTreeSet<u32> = self
+                .plan
+                .tasks
+                .iter()
+                .filter(|task| task.stage == stage.id)
+                .map(|task| task.queue)
+                .collect();
+            for frame in self.stream.frames() {
+                let begin = self.stream.visible(frame, stage.id, 0.0, 1e-12);
+                let Some((begin, _)) = begin.filter(|&(begin, _)| begin > 0.0) else {
+                    continue;
+                };
+                for queue in &queues {
+                    if let Some(&top) = self.lanes.queue_tops.get(queue) {
+                        let x = self.x(begin);
                         self.canvas
-                            .text(&name, middle, (HPos::Center, VPos::Center), look);
+                            .line(&[(x, top - 3.0), (x, top + LANE + 2.0)], SOFT, 1);
                     }
                 }
             }
         }
     }
 
-    fn draw_moves(&self, plan: &Plan, lanes: &Lanes) {
-        for frame in self.stream.frames() {
-            for (index, transfer) in plan.transfers.iter().enumerate() {
-                let start = transfer.start_ns.to_seconds();
-                let duration = transfer.duration_ns.to_seconds();
-                let span = self.stream.visible(frame, transfer.stage, start, duration);
-                if let (Some(span), Some(&top)) = (span, lanes.move_tops.get(&index)) {
-                    self.bar(span, top, MOVE_ROW - 2.0, colour(transfer.stage), frame);
+    /// A line under what the frame waits for, from its admission to its end.
+    fn draw_path(&self, path: &CriticalPath) {
+        let mut before: Option<Point> = None;
+        for step in &path.steps {
+            let bottom = match step.work {
+                CriticalWork::Task(id) => {
+                    let task = self.plan.tasks.get(id as usize);
+                    task.and_then(|task| self.lanes.queue_tops.get(&task.queue))
+                        .map(|top| top + LANE + 4.0)
                 }
+                CriticalWork::Transfer(id) => {
+                    let top = self.lanes.move_tops.get(&(id as usize));
+                    top.map(|top| top + MOVE_ROW - 1.0)
+                }
+            };
+            let Some(y) = bottom else { continue };
+            let (from, to) = (step.start.to_seconds(), step.end.to_seconds());
+            if from > self.stream.span {
+                break;
             }
+            let (from, to) = (self.x(from), self.x(to.min(self.stream.span)));
+            if let Some(before) = before.filter(|before| (before.1 - y).abs() > 0.5) {
+                self.canvas.line(&[before, (from, y)], INK, 1);
+            }
+            self.canvas
+                .line(&[(from, y), (to.max(from + 1.0), y)], INK, 3);
+            before = Some((to, y));
         }
     }
 
     /// When frame f enters and leaves, and when the next one is admitted.
-    fn draw_frame_marks(&self, bottom: f64) {
+    fn draw_frame_marks(&self) {
+        let bottom = self.lanes.bottom;
         let small = Lettering::plain(11.0, INK);
         let mut marks = vec![
-            (0.0, "frame f admitted", HPos::Left, 24.0),
-            (self.stream.passage, "frame f done", HPos::Right, 24.0),
+            (0.0, "frame f admitted", HPos::Left),
+            (self.stream.passage, "frame f done", HPos::Right),
         ];
         if self.stream.interval > 0.0 && self.stream.interval < self.stream.passage * 0.999 {
-            // A row of its own: the interval may be close to either end.
-            marks.push((self.stream.interval, "f+1 admitted", HPos::Center, 38.0));
+            marks.push((self.stream.interval, "f+1 admitted", HPos::Center));
         }
-        for (at, label, anchor, below) in marks {
+        // Rows of texts, each with the pixels that are taken.
+        let mut rows: Vec<Vec<(f64, f64)>> = Vec::new();
+        for (at, label, anchor) in marks {
             let x = self.x(at);
+            let width = small.width(label);
+            let anchor = match anchor {
+                HPos::Right if x - width < self.x(0.0) => HPos::Left,
+                HPos::Left | HPos::Center | HPos::Right => anchor,
+            };
+            let from = match anchor {
+                HPos::Left => x,
+                HPos::Center => x - width / 2.0,
+                HPos::Right => x - width,
+            };
+            let free = |row: &Vec<(f64, f64)>| {
+                row.iter()
+                    .all(|&(start, end)| end + 8.0 < from || from + width + 8.0 < start)
+            };
+            let row = rows.iter().position(free).unwrap_or(rows.len());
+            if row == rows.len() {
+                rows.push(Vec::new());
+            }
+            rows[row].push((from, from + width));
             self.canvas.dashes((x, TOP - 8.0), (x, bottom), INK);
-            self.canvas
-                .text(label, (x, bottom + below), (anchor, VPos::Top), small);
+            let y = bottom + 22.0 + 14.0 * to_f64(row);
+            self.canvas.text(label, (x, y), (anchor, VPos::Top), small);
         }
     }
 }
 
-/// `share` of the colour on white.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a mean of two bytes is a byte"
-)]
-fn blend(RGBColor(red, green, blue): RGBColor, share: f64) -> RGBColor {
-    let mean = |part: u8| (255.0 - (255.0 - f64::from(part)) * share).round() as u8;
-    RGBColor(mean(red), mean(green), mean(blue))
+/// A colour for a frame other than the one that the picture is about; neighbours differ.
+fn pale(colour: RGBColor, frame: i32) -> RGBColor {
+    tint(colour, PALE[usize::from(frame.rem_euclid(2) == 0)])
 }
 
-/// Stages take colours in turn, neighbours different ones.
-fn colour(stage: u32) -> RGBColor {
-    PALETTE[stage as usize % PALETTE.len()]
+fn output(task: &Task) -> &str {
+    let anchor = task.operators.first();
+    anchor.map_or("", |operator| &operator.output)
+}
+
+fn tooltip(task: &Task) -> String {
+    let fused = match task.operators.len().saturating_sub(1) {
+        0 => String::new(),
+        more => format!(" + {more} fused"),
+    };
+    format!(
+        "{}: {}{fused}, stage {}, {} from {}",
+        output(task),
+        task.class.name(),
+        task.stage + 1,
+        task.duration_ns,
+        task.start_ns
+    )
 }
 
 /// The longest tail of a path-like name that fits, or the start of its last part: the front of such names repeats from task to task.
-fn tail_that_fits(name: &str, look: Lettering, width: f64) -> Option<String> {
+pub(super) fn tail_that_fits(name: &str, look: Lettering, width: f64) -> Option<String> {
     let name = name.trim_end_matches("_output_0").trim_matches('/');
     let starts = std::iter::once(0).chain(name.match_indices('/').map(|(slash, _)| slash + 1));
     let mut tails = starts.map(|start| &name[start..]);
@@ -223,6 +374,7 @@ fn tail_that_fits(name: &str, look: Lettering, width: f64) -> Option<String> {
         .find(|tail| look.width(tail) <= width)
         .map(str::to_owned)
         .or_else(|| look.fit(name.rsplit('/').next().unwrap_or(name), width))
+        .filter(|name| !name.is_empty())
 }
 
 fn draw_heading(canvas: &Canvas<'_>, plan: &Plan, left: f64) {
@@ -243,7 +395,7 @@ fn draw_heading(canvas: &Canvas<'_>, plan: &Plan, left: f64) {
     canvas.text(&title, (left, 24.0), anchor, heading);
     let figures = &plan.predicted;
     let subtitle = format!(
-        "{}; latency {}, interval {}, active energy {} a frame; {} tasks, {} moves; frames admitted every interval",
+        "{}; latency {}, a frame every {}, {} each; {} tasks, {} moves",
         plan.strategy.name(),
         figures.latency_ns,
         figures.interval_ns,
@@ -251,36 +403,71 @@ fn draw_heading(canvas: &Canvas<'_>, plan: &Plan, left: f64) {
         plan.tasks.len(),
         plan.transfers.len(),
     );
-    canvas.text(
-        &subtitle,
-        (left, 48.0),
-        anchor,
-        Lettering::plain(12.0, SOFT),
-    );
+    let look = Lettering::plain(12.0, SOFT);
+    let subtitle = look.fit(&subtitle, RIGHT - left).unwrap_or_default();
+    canvas.text(&subtitle, (left, 48.0), anchor, look);
 }
 
-fn draw_legend(canvas: &Canvas<'_>, plan: &Plan, left: f64, y: f64) {
-    let text = Lettering::plain(12.0, INK);
-    let mut x = left;
-    for stage in &plan.stages {
-        let label = format!("stage {}: {}", stage.id + 1, stage.processors.join("+"));
-        let width = text.width(&label) + 42.0;
-        if x + width > RIGHT - 120.0 {
-            canvas.text("…", (x, y), (HPos::Left, VPos::Center), text);
-            x += 24.0;
-            break;
+/// What an entry of the legend shows.
+#[derive(Clone, Copy)]
+enum Sample {
+    Family(Family),
+    Move,
+    Path,
+    OtherFrames,
+}
+
+/// Families with the classes that occur, most time first; processors are named by their lanes.
+fn legend(plan: &Plan, has_path: bool, left: f64) -> Legend<Sample> {
+    let mut families = Vec::new();
+    for family in Family::ALL {
+        let mut classes: BTreeMap<&str, u64> = BTreeMap::new();
+        for task in &plan.tasks {
+            if Family::of(task.class) == family {
+                let time = classes.entry(task.class.name()).or_default();
+                *time = time.saturating_add(task.duration_ns.count());
+            }
         }
-        canvas.fill((x, y - 6.0), (x + 16.0, y + 6.0), colour(stage.id), STRONG);
-        canvas.text(&label, (x + 22.0, y), (HPos::Left, VPos::Center), text);
-        x += width;
+        let mut classes: Vec<_> = classes.into_iter().collect();
+        classes.sort_by_key(|&(name, time)| (std::cmp::Reverse(time), name));
+        if !classes.is_empty() {
+            let names: Vec<String> = classes
+                .iter()
+                .map(|(name, _)| name.replace('_', " "))
+                .collect();
+            families.push((Sample::Family(family), names.join(", ")));
+        }
     }
-    canvas.fill((x, y - 6.0), (x + 16.0, y + 6.0), blend(SOFT, PALE), 1.0);
-    canvas.text(
-        "other frames",
-        (x + 22.0, y),
-        (HPos::Left, VPos::Center),
-        text,
-    );
+    let mut marks = Vec::new();
+    if has_path {
+        marks.push((Sample::Path, "critical path of frame f".to_owned()));
+    }
+    if !plan.transfers.is_empty() {
+        marks.push((Sample::Move, "move".to_owned()));
+    }
+    marks.push((Sample::OtherFrames, "frames before and behind".to_owned()));
+    Legend::new(vec![families, marks], left, RIGHT)
+}
+
+/// Families in the colour of each processor side by side would be too much: they are shown in two.
+fn draw_sample(canvas: &Canvas<'_>, sample: Sample, (x, y): Point, looks: &Processors) {
+    let boxed = |from: f64, to: f64, colour| {
+        canvas.fill((x + from, y - 6.0), (x + to, y + 6.0), colour, 1.0);
+    };
+    match sample {
+        Sample::Family(family) => {
+            let colours = looks.first_two();
+            boxed(0.0, 9.0, family.on(colours[0]));
+            boxed(9.0, 18.0, family.on(colours[1]));
+        }
+        Sample::Move => canvas.fill((x, y - 3.0), (x + 18.0, y + 4.0), MOVE, 1.0),
+        Sample::Path => canvas.line(&[(x, y), (x + 18.0, y)], INK, 3),
+        Sample::OtherFrames => {
+            let colour = looks.first_two()[0];
+            boxed(0.0, 9.0, pale(colour, 1));
+            boxed(9.0, 18.0, pale(colour, 2));
+        }
+    }
 }
 
 #[expect(
@@ -292,32 +479,25 @@ fn to_pixels(value: f64) -> u32 {
     value.ceil() as u32
 }
 
+#[expect(clippy::cast_precision_loss, reason = "a few rows")]
+fn to_f64(count: usize) -> f64 {
+    count as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plot::geometry::Picture;
     use crate::plot::samples;
 
-    /// Bars in the full colour of a stage, the legend's included.
-    fn strong_bars(picture: &str, stage: u32) -> usize {
-        let RGBColor(red, green, blue) = colour(stage);
-        let fill = format!("opacity=\"0.92\" fill=\"#{red:02X}{green:02X}{blue:02X}\"");
-        picture.matches(&fill).count()
-    }
-
     #[test]
-    fn one_frame_is_drawn_once_in_full_colour() {
+    fn one_frame_is_drawn_once_with_tooltips() {
         let plan = samples::plan(40, &[&["big", "little"], &["gpu"]]);
         let picture = gantt(&plan);
-        for stage in 0..2 {
-            let tasks = plan.tasks.iter().filter(|task| task.stage == stage).count();
-            let moves = plan
-                .transfers
-                .iter()
-                .filter(|transfer| transfer.stage == stage)
-                .count();
-            // Besides: the stage itself and its entry in the legend.
-            assert_eq!(strong_bars(&picture, stage), tasks + moves + 2);
-        }
+        let titles = picture.matches("<title>/features/").count();
+        // A box that is wide enough has a border, which has the tooltip too.
+        assert!((plan.tasks.len()..=2 * plan.tasks.len()).contains(&titles));
+        assert!(picture.matches("<title>move of ").count() >= plan.transfers.len());
     }
 
     #[test]
@@ -330,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_clipped_with_few_and_many_tasks() {
+    fn nothing_is_clipped_and_no_texts_touch_with_few_and_many_tasks() {
         let long = [
             "a_processor_with_a_long_name",
             "and_another_one_that_is_longer_still",
@@ -345,11 +525,7 @@ mod tests {
             ),
         ];
         for (tasks, set) in sets {
-            let picture = gantt(&samples::plan(tasks, set));
-            let svg = "height=\"";
-            let start = picture.find(svg).unwrap() + svg.len();
-            let height = &picture[start..start + picture[start..].find('"').unwrap()];
-            samples::assert_nothing_is_clipped(&picture, f64::from(WIDTH), height.parse().unwrap());
+            Picture::read(&gantt(&samples::plan(tasks, set))).assert_clean();
         }
     }
 
@@ -363,8 +539,22 @@ mod tests {
         plan.tasks[0].queue = 99;
         plan.tasks[1].stage = 99;
         plan.transfers[0].from_buffer = 99;
-        // Six tasks of eight, one move of two, the stage, the legend.
-        assert_eq!(strong_bars(&gantt(&plan), 0), 6 + 1 + 2);
+        plan.admission_interval_ns = paracompile_plan::Nanoseconds::new(u64::MAX);
+        let picture = gantt(&plan);
+        Picture::read(&picture).assert_clean();
+        assert!(!picture.contains("mixed_0/"), "nowhere to be drawn");
+    }
+
+    #[test]
+    fn hostile_names_cannot_break_it_and_the_bytes_are_the_same_each_time() {
+        let mut plan = samples::plan(20, &[&["<&\"\u{1}", "名前"], &["gpu"]]);
+        plan.model.name = "]]></svg>\u{0}".repeat(30);
+        for task in &mut plan.tasks {
+            task.operators[0].output = "</title><script>\u{b}&é".to_owned();
+        }
+        let picture = gantt(&plan);
+        Picture::read(&picture).assert_clean();
+        assert_eq!(picture, gantt(&plan));
     }
 
     #[test]
@@ -381,7 +571,7 @@ mod tests {
         );
         assert_eq!(
             tail_that_fits("loss3/classifier_with_long_name", look, 40.0).as_deref(),
-            Some("class…")
+            Some("clas…")
         );
         assert_eq!(tail_that_fits(name, look, 8.0), None);
     }

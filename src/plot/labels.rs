@@ -22,6 +22,16 @@ impl Area {
         }
     }
 
+    /// The box around a horizontal or vertical line.
+    pub(super) fn between(from: Point, to: Point) -> Self {
+        Self {
+            left: from.0.min(to.0) - 2.0,
+            top: from.1.min(to.1) - 2.0,
+            right: from.0.max(to.0) + 2.0,
+            bottom: from.1.max(to.1) + 2.0,
+        }
+    }
+
     fn overlaps(&self, other: &Self) -> bool {
         self.left < other.right
             && other.left < self.right

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use paracompile_plan::Plan;
 use paracompile_plan::plan::{Queue, QueueKind, Transfer};
 
-use super::canvas::{INK, Lettering};
+use super::canvas::Lettering;
+use super::palette::INK;
 use super::stream::Stream;
 
 /// Where the first lane begins.
@@ -14,7 +15,7 @@ pub(super) const TOP: f64 = 78.0;
 pub(super) const LANE: f64 = 34.0;
 pub(super) const STAGE_LANE: f64 = 20.0;
 pub(super) const MOVE_ROW: f64 = 9.0;
-const GAP: f64 = 8.0;
+const GAP: f64 = 10.0;
 /// Moves that overlap get rows of their own, up to so many; the others share the last.
 const MOVE_ROWS: u8 = 4;
 /// Names of lanes.

@@ -1,16 +1,34 @@
 //! Pictures of what a compile run found: the Pareto front, and a plan in time.
 //!
-//! Pure functions from results to SVG text; they open no files.
+//! Pure functions from results to SVG text, and from that to PNG; they open no files.
 
 mod axis;
+mod bitmap;
 mod canvas;
+mod fidelity;
+mod font;
 mod gantt;
+#[cfg(test)]
+mod geometry;
+mod graph;
 mod labels;
 mod lanes;
+mod legend;
+mod palette;
+mod panel;
 mod pareto;
 #[cfg(test)]
 mod samples;
+mod scatter;
+mod stage_use;
+mod stages;
 mod stream;
 
+pub use bitmap::{BitmapError, png};
+pub use fidelity::{Fidelity, FidelityError, FidelityPoint, Level, Quantity};
 pub use gantt::gantt;
-pub use pareto::{Candidate, pareto};
+pub use graph::{TooLarge, graph_dot, graph_svg};
+pub use pareto::pareto;
+pub use scatter::scatter;
+pub use stage_use::{QueueUse, stage_use};
+pub use stages::stages;

@@ -1,226 +1,254 @@
-//! The front as a picture: latency to the right, throughput upward, so that better is up and to the left.
+//! The front as a picture of two panels over one axis of latency: throughput, where better is up, and energy, where better is down.
 //!
-//! The front has three objectives, and a plan that is only best in energy lies below the line; the line joins the plans that no other beats in the two that are drawn.
+//! The front has three objectives, so a plan of it may lie behind the line of either panel; the line joins the plans that no other beats in the two objectives drawn.
 //! It is a staircase, because nothing is known to exist between two plans.
 
-use paracompile_plan::front::{EnergyAxis, Figures, Front, FrontStage};
+use paracompile_plan::front::{EnergyAxis, Figures, Front};
 use paracompile_plan::plan::{Label, Strategy};
 use plotters::style::{RGBColor, WHITE};
 
-use super::axis::{Axis, round_number, time_unit};
-use super::canvas::{
-    Canvas, FAINT, HPos, INK, Lettering, Mark, PALETTE, Point, SOFT, VPos, picture,
-};
+use super::axis::{Axis, energy_unit, round_number, time_unit};
+use super::canvas::{Canvas, HPos, Lettering, Mark, Point, VPos, picture};
 use super::labels::{Area, Placement, Side};
-
-/// A mapping that the search met: latency in seconds, throughput in frames a second.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Candidate {
-    /// Latency of one frame alone.
-    pub latency_s: f64,
-    /// Reciprocal of the interval.
-    pub throughput_fps: f64,
-}
+use super::palette::{ACCENT, INK, SOFT, strategy, tint};
+use super::panel::{Panel, Titles};
 
 const WIDTH: u32 = 1000;
-const HEIGHT: u32 = 620;
-const PLOT: Area = Area {
-    left: 84.0,
+const HEIGHT: u32 = 920;
+const LEFT: f64 = 84.0;
+const RIGHT: f64 = 778.0;
+const UPPER: Area = Area {
+    left: LEFT,
     top: 76.0,
-    right: 770.0,
-    bottom: 556.0,
+    right: RIGHT,
+    bottom: 486.0,
+};
+const LOWER: Area = Area {
+    left: LEFT,
+    top: 522.0,
+    right: RIGHT,
+    bottom: 862.0,
 };
 const LEGEND: f64 = 796.0;
 /// Fronts up to this size have every plan labelled; of larger ones the plans that are best at something.
 const LABEL_ALL: usize = 12;
 /// A baseline worse than the worst plan of the front by more than this factor is not drawn.
 const NEAR: f64 = 2.0;
-const CANDIDATE: RGBColor = RGBColor(196, 196, 196);
-const BASELINE: RGBColor = RGBColor(90, 90, 90);
+/// Share of the strategy's colour in mappings that became no plan.
+const PALE: f64 = 0.38;
+const BASELINE: RGBColor = RGBColor(70, 70, 70);
+const LINE: RGBColor = RGBColor(140, 140, 140);
 
-/// Draws `front` before the candidates that it was filtered from, as SVG.
+/// Draws `front` before the mappings that it was filtered from, as SVG.
 ///
-/// Candidates far off the front are left out of the picture and counted in its legend.
-pub fn pareto(front: &Front, candidates: &[Candidate]) -> String {
+/// Mappings far off the front are left out of the picture and counted in its legend.
+pub fn pareto(front: &Front) -> String {
     picture(WIDTH, HEIGHT, |canvas| {
-        let chart = Chart::new(canvas, front);
-        chart.draw_axes(front);
-        let left_out = chart.draw_candidates(candidates);
-        chart.draw_staircase(front);
-        chart.draw_marks(front);
-        chart.draw_labels(front);
-        draw_legend(canvas, front, left_out);
+        let charts = Vertical::BOTH.map(|vertical| Chart::new(canvas, front, vertical));
+        draw_heading(canvas, front);
+        let mut outside = 0;
+        for chart in &charts {
+            chart.draw_axes();
+            outside = chart.draw_cloud().max(outside);
+            let line = chart.staircase();
+            if line.len() > 1 {
+                canvas.line(&line, LINE, 2);
+            }
+            chart.draw_marks();
+            chart.draw_labels(&line);
+        }
+        draw_legend(canvas, front, outside);
     })
 }
 
-/// Colour and shape of a strategy.
-const fn look(strategy: Strategy) -> (RGBColor, Mark) {
-    match strategy {
-        Strategy::Single => (PALETTE[6], Mark::Circle),
-        Strategy::ParaOnly => (PALETTE[0], Mark::Square),
-        Strategy::PipeOnly => (PALETTE[1], Mark::Triangle),
-        Strategy::Hybrid => (PALETTE[2], Mark::Diamond),
+/// What a panel shows over latency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Vertical {
+    Throughput,
+    Energy,
+}
+
+impl Vertical {
+    const BOTH: [Self; 2] = [Self::Throughput, Self::Energy];
+
+    fn of(self, figures: &Figures) -> f64 {
+        match self {
+            Self::Throughput => figures.throughput_fps,
+            Self::Energy => figures.energy_active_j,
+        }
+    }
+
+    const fn area(self) -> Area {
+        match self {
+            Self::Throughput => UPPER,
+            Self::Energy => LOWER,
+        }
+    }
+
+    fn beats(self, value: f64, other: f64) -> bool {
+        match self {
+            Self::Throughput => value > other,
+            Self::Energy => value < other,
+        }
+    }
+
+    const fn worst(self) -> f64 {
+        match self {
+            Self::Throughput => 0.0,
+            Self::Energy => f64::INFINITY,
+        }
     }
 }
 
 /// Whether a baseline is close enough to the front to be drawn without squeezing it; others are listed in the legend.
 fn is_near(front: &Front, baseline: &Figures) -> bool {
     let plans = || front.plans.iter().map(|plan| &plan.figures);
-    let slowest = plans().map(|f| f.latency_s).fold(0.0, f64::max);
+    let most = |of: fn(&Figures) -> f64| plans().map(of).fold(0.0, f64::max);
     let fewest = plans()
         .map(|f| f.throughput_fps)
         .fold(f64::INFINITY, f64::min);
     front.plans.is_empty()
-        || (baseline.latency_s <= NEAR * slowest && baseline.throughput_fps * NEAR >= fewest)
+        || (baseline.latency_s <= NEAR * most(|f| f.latency_s)
+            && baseline.energy_active_j <= NEAR * most(|f| f.energy_active_j)
+            && baseline.throughput_fps * NEAR >= fewest)
+}
+
+/// The figures of plans and of baselines that are drawn.
+fn shown(front: &Front) -> impl Iterator<Item = &Figures> {
+    let near = near_baselines(front).map(|(_, figures)| figures);
+    front.plans.iter().map(|plan| &plan.figures).chain(near)
+}
+
+/// Baselines that are drawn, those of one place under one name.
+fn near_baselines(front: &Front) -> impl Iterator<Item = (String, &Figures)> {
+    let mut groups: Vec<(String, &Figures)> = Vec::new();
+    let near = front.baselines.iter();
+    for baseline in near.filter(|baseline| is_near(front, &baseline.figures)) {
+        let figures = &baseline.figures;
+        let same = groups.iter_mut().find(|(_, other)| {
+            let place =
+                |f: &Figures| [f.latency_s, f.interval_s, f.energy_active_j].map(f64::to_bits);
+            place(other) == place(figures)
+        });
+        match same {
+            Some((names, _)) => *names = format!("{names}, {}", baseline.name),
+            None => groups.push((baseline.name.clone(), figures)),
+        }
+    }
+    groups.into_iter()
 }
 
 struct Chart<'c, 'b> {
     canvas: &'c Canvas<'b>,
-    x: Axis,
-    y: Axis,
+    front: &'c Front,
+    vertical: Vertical,
+    panel: Panel,
     unit: (&'static str, f64),
+    /// Of the vertical axis.
+    upward: (&'static str, f64),
 }
 
 impl<'c, 'b> Chart<'c, 'b> {
-    fn new(canvas: &'c Canvas<'b>, front: &Front) -> Self {
-        let shown = || {
-            let baselines = front.baselines.iter().map(|baseline| &baseline.figures);
-            baselines.filter(|figures| is_near(front, figures))
-        };
-        let figures = || front.plans.iter().map(|plan| &plan.figures).chain(shown());
-        let slowest = figures().map(|f| f.latency_s).fold(0.0, f64::max);
+    fn new(canvas: &'c Canvas<'b>, front: &'c Front, vertical: Vertical) -> Self {
+        let slowest = shown(front).map(|f| f.latency_s).fold(0.0, f64::max);
         let unit = time_unit(slowest);
-        let latencies = figures().map(|f| f.latency_s * unit.1);
-        let throughputs = figures().map(|f| f.throughput_fps);
+        let area = vertical.area();
+        // Labels stand on the side of better plans, where nothing is.
+        let margins = match vertical {
+            Vertical::Throughput => (0.1, 0.16),
+            Vertical::Energy => (0.16, 0.1),
+        };
+        let latencies = shown(front).map(|f| f.latency_s * unit.1);
+        let upward = match vertical {
+            Vertical::Throughput => ("frames/s", 1.0),
+            Vertical::Energy => {
+                energy_unit(shown(front).map(|f| f.energy_active_j).fold(0.0, f64::max))
+            }
+        };
+        let values = shown(front).map(|f| vertical.of(f) * upward.1);
+        let panel = Panel {
+            area,
+            x: Axis::around(latencies, (area.left, area.right), (0.2, 0.1)),
+            y: Axis::around(values, (area.bottom, area.top), margins),
+        };
         Self {
             canvas,
-            x: Axis::around(latencies, (PLOT.left, PLOT.right), (0.2, 0.1)),
-            y: Axis::around(throughputs, (PLOT.bottom, PLOT.top), (0.1, 0.16)),
+            front,
+            vertical,
+            panel,
             unit,
+            upward,
         }
     }
 
     fn at(&self, figures: &Figures) -> Point {
-        self.point(figures.latency_s, figures.throughput_fps)
-    }
-
-    fn point(&self, latency_s: f64, throughput_fps: f64) -> Point {
-        (
-            self.x.pixel(latency_s * self.unit.1),
-            self.y.pixel(throughput_fps),
+        self.panel.at(
+            figures.latency_s * self.unit.1,
+            self.vertical.of(figures) * self.upward.1,
         )
     }
 
-    fn draw_axes(&self, front: &Front) {
-        let canvas = self.canvas;
-        let numbers = Lettering::plain(12.0, SOFT);
-        for tick in self.x.ticks(7) {
-            let x = self.x.pixel(tick);
-            canvas.line(&[(x, PLOT.top), (x, PLOT.bottom)], FAINT, 1);
-            let at = (x, PLOT.bottom + 8.0);
-            canvas.text(&round_number(tick), at, (HPos::Center, VPos::Top), numbers);
-        }
-        for tick in self.y.ticks(6) {
-            let y = self.y.pixel(tick);
-            canvas.line(&[(PLOT.left, y), (PLOT.right, y)], FAINT, 1);
-            let at = (PLOT.left - 8.0, y);
-            canvas.text(
-                &round_number(tick),
-                at,
-                (HPos::Right, VPos::Center),
-                numbers,
-            );
-        }
-        let corner = (PLOT.left, PLOT.bottom);
-        canvas.line(
-            &[(PLOT.left, PLOT.top), corner, (PLOT.right, PLOT.bottom)],
-            SOFT,
-            1,
-        );
-        let titles = Lettering::plain(13.0, INK);
-        let scale = |axis: &Axis| {
-            if axis.is_logarithmic() {
-                ", logarithmic"
+    fn draw_axes(&self) {
+        let latency = format!("latency of one frame ({})", self.unit.0);
+        let energy = format!("active energy a frame ({})", self.upward.0);
+        let titles = match self.vertical {
+            Vertical::Throughput => Titles {
+                x: "",
+                y: "throughput (frames/s)",
+            },
+            Vertical::Energy => Titles {
+                x: &latency,
+                y: &energy,
+            },
+        };
+        self.panel.draw(self.canvas, &titles);
+    }
+
+    /// Returns how many mappings lie outside.
+    fn draw_cloud(&self) -> usize {
+        let mappings = self.front.cloud.iter().flat_map(|cloud| &cloud.mappings);
+        let mut outside = 0;
+        let mut dots: Vec<(i64, i64, Strategy)> = Vec::new();
+        for mapping in mappings {
+            let value = match self.vertical {
+                Vertical::Throughput => 1.0 / mapping.interval_s,
+                Vertical::Energy => mapping.energy_active_j * self.upward.1,
+            };
+            let latency = mapping.latency_s * self.unit.1;
+            if value.is_finite() && self.panel.holds(latency, value) {
+                let (x, y) = self.panel.at(latency, value);
+                dots.push((nearest(x), nearest(y), mapping.strategy));
             } else {
-                ""
+                outside += 1;
             }
-        };
-        let x_title = format!("latency of one frame ({}{})", self.unit.0, scale(&self.x));
-        let middle = f64::midpoint(PLOT.left, PLOT.right);
-        canvas.text(
-            &x_title,
-            (middle, PLOT.bottom + 32.0),
-            (HPos::Center, VPos::Top),
-            titles,
-        );
-        let y_title = format!("throughput (frames/s{})", scale(&self.y));
-        canvas.upward(
-            &y_title,
-            (26.0, f64::midpoint(PLOT.top, PLOT.bottom)),
-            titles,
-        );
-
-        let left = (HPos::Left, VPos::Center);
-        let room = f64::from(WIDTH) - PLOT.left - 20.0;
-        let heading = Lettering::bold(17.0, INK);
-        let title = format!("{} on {}", front.model, front.soc);
-        let title = heading.fit(&title, room).unwrap_or_default();
-        canvas.text(&title, (PLOT.left, 28.0), left, heading);
-        let energy = match front.energy {
-            EnergyAxis::ByProduct => "energy is a by-product",
-            EnergyAxis::Objective => "energy is an objective",
-        };
-        let plans = match front.plans.len() {
-            1 => "1 plan".to_owned(),
-            count => format!("{count} plans"),
-        };
-        let subtitle = format!(
-            "{plans} on the front of {} mappings; {energy}",
-            front.candidates
-        );
-        canvas.text(
-            &subtitle,
-            (PLOT.left, 52.0),
-            left,
-            Lettering::plain(12.0, SOFT),
-        );
-    }
-
-    /// Returns how many lie outside.
-    fn draw_candidates(&self, candidates: &[Candidate]) -> usize {
-        let inside = |candidate: &Candidate| {
-            self.x.holds(candidate.latency_s * self.unit.1)
-                && self.y.holds(candidate.throughput_fps)
-        };
-        let shown: Vec<_> = candidates
-            .iter()
-            .filter(|candidate| inside(candidate))
-            .collect();
-        // Thousands of candidates share few pixels: one dot for each is enough.
-        let mut dots: Vec<Point> = shown
-            .iter()
-            .map(|candidate| self.point(candidate.latency_s, candidate.throughput_fps))
-            .map(|(x, y)| (x.round(), y.round()))
-            .collect();
-        dots.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        dots.dedup();
-        for dot in dots {
-            self.canvas.dot(dot, CANDIDATE);
         }
-        candidates.len() - shown.len()
+        // Many mappings share a pixel: one dot for each strategy is enough.
+        dots.sort_unstable();
+        dots.dedup();
+        for (x, y, of) in dots {
+            let (colour, mark) = strategy(of);
+            let at = (to_f64(x), to_f64(y));
+            self.canvas.mark(mark, at, 2.6, tint(colour, PALE));
+        }
+        outside
     }
 
-    fn draw_staircase(&self, front: &Front) {
-        let mut plans: Vec<&Figures> = front.plans.iter().map(|plan| &plan.figures).collect();
+    /// The corners of the line through what no other plan beats in these two objectives.
+    fn staircase(&self) -> Vec<Point> {
+        let mut plans: Vec<&Figures> = self.front.plans.iter().map(|plan| &plan.figures).collect();
+        let value = |figures: &Figures| self.vertical.of(figures);
         plans.sort_by(|a, b| {
             let by_latency = a.latency_s.total_cmp(&b.latency_s);
-            by_latency.then(b.throughput_fps.total_cmp(&a.throughput_fps))
+            by_latency.then(match self.vertical {
+                Vertical::Throughput => value(b).total_cmp(&value(a)),
+                Vertical::Energy => value(a).total_cmp(&value(b)),
+            })
         });
         let mut steps: Vec<Point> = Vec::new();
-        let mut best = 0.0;
+        let mut best = self.vertical.worst();
         for figures in plans {
-            if figures.throughput_fps > best {
-                best = figures.throughput_fps;
+            if self.vertical.beats(value(figures), best) {
+                best = value(figures);
                 let at = self.at(figures);
                 if let Some(&(_, before)) = steps.last() {
                     steps.push((at.0, before));
@@ -228,36 +256,35 @@ impl<'c, 'b> Chart<'c, 'b> {
                 steps.push(at);
             }
         }
-        if steps.len() > 1 {
-            self.canvas.line(&steps, SOFT, 1);
-        }
+        steps
     }
 
-    fn draw_marks(&self, front: &Front) {
-        for baseline in front
-            .baselines
-            .iter()
-            .filter(|b| is_near(front, &b.figures))
-        {
-            self.canvas
-                .mark(Mark::Cross, self.at(&baseline.figures), 6.0, BASELINE);
+    fn draw_marks(&self) {
+        for (name, figures) in near_baselines(self.front) {
+            self.canvas.titled(&tooltip(&name, figures), || {
+                self.canvas
+                    .mark(Mark::Cross, self.at(figures), 6.0, BASELINE);
+            });
         }
         // Rims first, so that no mark is hidden under the rim of a neighbour.
-        for plan in &front.plans {
-            self.canvas
-                .mark(Mark::Circle, self.at(&plan.figures), 7.5, WHITE);
+        for plan in &self.front.plans {
+            let at = self.at(&plan.figures);
+            self.canvas.mark(Mark::Circle, at, 7.5, WHITE);
         }
-        for plan in &front.plans {
-            let (colour, mark) = look(plan.strategy);
-            self.canvas.mark(mark, self.at(&plan.figures), 5.5, colour);
+        for plan in &self.front.plans {
+            let (colour, mark) = strategy(plan.strategy);
+            self.canvas.titled(&tooltip(&plan.file, &plan.figures), || {
+                self.canvas.mark(mark, self.at(&plan.figures), 5.5, colour);
+            });
         }
-        if let Some(at) = self.recommended(front) {
-            self.canvas.ring(at, 12.0, PALETTE[5]);
+        if let Some(at) = self.recommended() {
+            self.canvas.ring(at, 12.0, ACCENT);
         }
     }
 
     /// The place of the recommended plan, which is a baseline where the user asked for what no plan of the front is best at.
-    fn recommended(&self, front: &Front) -> Option<Point> {
+    fn recommended(&self) -> Option<Point> {
+        let front = self.front;
         let plans = front.plans.iter().map(|plan| (&plan.file, &plan.figures));
         let baselines = front
             .baselines
@@ -268,18 +295,15 @@ impl<'c, 'b> Chart<'c, 'b> {
         matching.next().map(|(_, figures)| self.at(figures))
     }
 
-    fn draw_labels(&self, front: &Front) {
-        let near: Vec<_> = front
-            .baselines
-            .iter()
-            .filter(|b| is_near(front, &b.figures))
+    /// Labels keep clear of marks and of the line.
+    fn draw_labels(&self, line: &[Point]) {
+        let front = self.front;
+        let mut taken: Vec<Area> = shown(front)
+            .map(|figures| Area::around(self.at(figures), 7.0))
             .collect();
-        let plans = front.plans.iter().map(|plan| &plan.figures);
-        let marked = plans.chain(near.iter().map(|baseline| &baseline.figures));
-        let mut taken: Vec<Area> = marked.map(|f| Area::around(self.at(f), 7.0)).collect();
-        taken.extend(self.recommended(front).map(|at| Area::around(at, 13.0)));
-        let mut placement = Placement::new(PLOT, taken);
-
+        taken.extend(line.windows(2).map(|ends| Area::between(ends[0], ends[1])));
+        taken.extend(self.recommended().map(|at| Area::around(at, 13.0)));
+        let mut placement = Placement::new(self.panel.area, taken);
         let is_recommended = |file: &str| file == front.recommended;
         let mut plans: Vec<_> = front.plans.iter().collect();
         plans.sort_by_key(|plan| (!is_recommended(&plan.file), plan.labels.is_empty()));
@@ -293,16 +317,16 @@ impl<'c, 'b> Chart<'c, 'b> {
                 };
                 let best: Vec<_> = plan.labels.iter().copied().map(Label::name).collect();
                 let lines = [
-                    (stages(&plan.figures.stages), first),
+                    (stages(&plan.figures), first),
                     (best.join(", "), Lettering::plain(10.0, SOFT)),
                 ];
                 // Nothing beats the front, so the side of better plans is empty.
                 self.label(&mut placement, &plan.figures, Side::Left, &lines);
             }
         }
-        for baseline in near {
-            let lines = [(baseline.name.clone(), Lettering::plain(11.0, BASELINE))];
-            self.label(&mut placement, &baseline.figures, Side::Right, &lines);
+        for (name, figures) in near_baselines(front) {
+            let lines = [(name, Lettering::plain(11.0, BASELINE))];
+            self.label(&mut placement, figures, Side::Right, &lines);
         }
     }
 
@@ -322,26 +346,35 @@ impl<'c, 'b> Chart<'c, 'b> {
             .iter()
             .map(|(text, look)| look.width(text))
             .fold(0.0, f64::max);
-        let height = lines.iter().map(|(_, look)| look.size + 3.0).sum();
+        let height: f64 = lines.iter().map(|(_, look)| look.size + 3.0).sum();
         let point = self.at(figures);
-        let Some(area) = placement.place(point, side, (width, height)) else {
+        let Some(area) = placement.place(point, side, (width + 4.0, height + 2.0)) else {
             return;
         };
         let near = (
             point.0.clamp(area.left, area.right),
             point.1.clamp(area.top, area.bottom),
         );
-        if (near.0 - point.0).hypot(near.1 - point.1) > 16.0 {
-            self.canvas.line(&[point, near], CANDIDATE, 1);
+        // From the rim of the mark, or of the ring around the recommended one.
+        let distance = (near.0 - point.0).hypot(near.1 - point.1);
+        if distance > 22.0 {
+            let along = |share: f64| {
+                (
+                    point.0 + (near.0 - point.0) * share,
+                    point.1 + (near.1 - point.1) * share,
+                )
+            };
+            let leader = [along(13.0 / distance), near];
+            self.canvas.line(&leader, tint(INK, 0.35), 1);
         }
         let (anchor, x) = if area.right <= point.0 {
-            (HPos::Right, area.right)
+            (HPos::Right, area.right - 2.0)
         } else {
-            (HPos::Left, area.left)
+            (HPos::Left, area.left + 2.0)
         };
-        let (from, to) = ((area.left - 1.0, area.top), (area.right + 1.0, area.bottom));
-        self.canvas.fill(from, to, WHITE, 0.75);
-        let mut y = area.top;
+        let corners = ((area.left, area.top), (area.right, area.bottom));
+        self.canvas.fill(corners.0, corners.1, WHITE, 0.75);
+        let mut y = area.top + 1.0;
         for (text, look) in &lines {
             self.canvas.text(text, (x, y), (anchor, VPos::Top), *look);
             y += look.size + 3.0;
@@ -349,40 +382,89 @@ impl<'c, 'b> Chart<'c, 'b> {
     }
 }
 
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "pixels of a picture, and the cast saturates"
+)]
+fn nearest(pixel: f64) -> i64 {
+    pixel.round() as i64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "pixels of a picture")]
+fn to_f64(pixel: i64) -> f64 {
+    pixel as f64
+}
+
 /// `big+gpu | little`: processors by stage.
-fn stages(stages: &[FrontStage]) -> String {
-    let names: Vec<_> = stages
+fn stages(figures: &Figures) -> String {
+    let names: Vec<_> = figures
+        .stages
         .iter()
         .map(|stage| stage.processors.join("+"))
         .collect();
     names.join(" | ")
 }
 
-fn draw_legend(canvas: &Canvas<'_>, front: &Front, left_out: usize) {
+fn tooltip(name: &str, figures: &Figures) -> String {
+    let (unit, per_second) = time_unit(figures.latency_s);
+    format!(
+        "{name}: {}; latency {} {unit}, {} frames/s, {} J a frame",
+        stages(figures),
+        round_number(figures.latency_s * per_second),
+        round_number(figures.throughput_fps),
+        round_number(figures.energy_active_j),
+    )
+}
+
+fn draw_heading(canvas: &Canvas<'_>, front: &Front) {
+    let left = (HPos::Left, VPos::Center);
+    let room = f64::from(WIDTH) - LEFT - 20.0;
+    let heading = Lettering::bold(17.0, INK);
+    let title = format!("{} on {}", front.model, front.soc);
+    let title = heading.fit(&title, room).unwrap_or_default();
+    canvas.text(&title, (LEFT, 28.0), left, heading);
+    let energy = match front.energy {
+        EnergyAxis::ByProduct => "energy is a by-product",
+        EnergyAxis::Objective => "energy is an objective",
+    };
+    let plans = match front.plans.len() {
+        1 => "1 plan".to_owned(),
+        count => format!("{count} plans"),
+    };
+    let subtitle = format!(
+        "{plans} on the front of {} mappings; {energy}",
+        front.candidates
+    );
+    let look = Lettering::plain(12.0, SOFT);
+    let subtitle = look.fit(&subtitle, room).unwrap_or_default();
+    canvas.text(&subtitle, (LEFT, 52.0), left, look);
+}
+
+fn draw_legend(canvas: &Canvas<'_>, front: &Front, outside: usize) {
     let text = Lettering::plain(12.0, INK);
     let left = (HPos::Left, VPos::Center);
-    let mut y = PLOT.top + 10.0;
+    let mut y = UPPER.top + 10.0;
     let mut entry = |draw: &dyn Fn(Point), label: &str| {
+        if y > LOWER.bottom {
+            return;
+        }
         draw((LEGEND + 12.0, y));
         let room = f64::from(WIDTH) - LEGEND - 34.0;
         let label = text.fit(label, room).unwrap_or_default();
         canvas.text(&label, (LEGEND + 30.0, y), left, text);
-        y += 24.0;
+        y += 23.0;
     };
-    for strategy in [
+    for of in [
         Strategy::Single,
         Strategy::ParaOnly,
         Strategy::PipeOnly,
         Strategy::Hybrid,
     ] {
-        let count = front
-            .plans
-            .iter()
-            .filter(|plan| plan.strategy == strategy)
-            .count();
+        let plans = front.plans.iter().filter(|plan| plan.strategy == of);
+        let count = plans.count();
+        let (colour, mark) = strategy(of);
         if count > 0 {
-            let (colour, mark) = look(strategy);
-            let label = format!("{} ({count})", strategy.name());
+            let label = format!("{} ({count})", of.name());
             entry(&|at| canvas.mark(mark, at, 5.5, colour), &label);
         }
     }
@@ -392,14 +474,31 @@ fn draw_legend(canvas: &Canvas<'_>, front: &Front, left_out: usize) {
             "baseline",
         );
     }
-    entry(&|at| canvas.ring(at, 9.0, PALETTE[5]), "recommended");
+    entry(&|at| canvas.ring(at, 9.0, ACCENT), "recommended");
     entry(
-        &|(x, y)| canvas.line(&[(x - 9.0, y), (x + 9.0, y)], SOFT, 1),
+        &|(x, y)| canvas.line(&[(x - 9.0, y), (x + 9.0, y)], LINE, 2),
         "best of these two",
     );
-    entry(&|at| canvas.dot(at, CANDIDATE), "other mappings");
-    if left_out > 0 {
-        entry(&|_| (), &format!("{left_out} lie outside"));
+    if let Some(cloud) = &front.cloud {
+        let pale = |of: Strategy, (x, y): Point| {
+            let (colour, mark) = strategy(of);
+            canvas.mark(mark, (x, y), 2.6, tint(colour, PALE));
+        };
+        entry(
+            &|(x, y)| {
+                pale(Strategy::PipeOnly, (x - 7.0, y));
+                pale(Strategy::ParaOnly, (x, y));
+                pale(Strategy::Hybrid, (x + 7.0, y));
+            },
+            "other mappings",
+        );
+        if cloud.width > 0.0 {
+            let label = format!("one of each {}%", round_number(cloud.width * 100.0));
+            entry(&|_| (), &label);
+        }
+        if outside > 0 {
+            entry(&|_| (), &format!("{outside} lie outside"));
+        }
     }
     for far in front
         .baselines
@@ -409,31 +508,43 @@ fn draw_legend(canvas: &Canvas<'_>, front: &Front, left_out: usize) {
         let (unit, per_second) = time_unit(far.figures.latency_s);
         let latency = round_number(far.figures.latency_s * per_second);
         let throughput = round_number(far.figures.throughput_fps);
+        let energy = round_number(far.figures.energy_active_j);
         entry(
-            &|at| canvas.mark(Mark::Cross, at, 6.0, CANDIDATE),
-            &format!("{}, outside:", far.name),
+            &|at| canvas.mark(Mark::Cross, at, 6.0, tint(BASELINE, 0.5)),
+            &far.name,
         );
-        entry(&|_| (), &format!("{latency} {unit}, {throughput} fps"));
+        entry(&|_| (), &format!("outside: {latency} {unit},"));
+        entry(&|_| (), &format!("{throughput} fps, {energy} J"));
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use paracompile_plan::front::{Cloud, CloudMapping};
+
     use super::*;
+    use crate::plot::geometry::Picture;
     use crate::plot::samples;
 
-    fn scatter(count: u32) -> Vec<Candidate> {
-        (0..count)
+    fn with_cloud(mut front: Front, count: u32) -> Front {
+        let mappings = (0..count)
             .map(|index| {
                 let spread = f64::from(index * 7919 % 1000) / 1000.0;
                 let other = f64::from(index * 104_729 % 997) / 997.0;
-                let interval = 0.036 + 0.05 * other;
-                Candidate {
-                    latency_s: (0.062 + 0.2 * spread).max(interval),
-                    throughput_fps: 1.0 / interval,
+                let interval_s = 0.036 + 0.05 * other;
+                CloudMapping {
+                    latency_s: (0.062 + 0.2 * spread).max(interval_s),
+                    interval_s,
+                    energy_active_j: 0.25 + 0.1 * spread,
+                    strategy: [Strategy::PipeOnly, Strategy::Hybrid][index as usize % 2],
                 }
             })
-            .collect()
+            .collect();
+        front.cloud = Some(Cloud {
+            width: 0.004,
+            mappings,
+        });
+        front
     }
 
     /// Elements of a colour, those of the legend included.
@@ -445,37 +556,32 @@ mod tests {
     }
 
     #[test]
-    fn every_plan_has_a_mark_of_its_strategy() {
-        let front = samples::front(12);
-        let picture = pareto(&front, &scatter(500));
-        for strategy in [Strategy::ParaOnly, Strategy::PipeOnly, Strategy::Hybrid] {
-            let plans = front
-                .plans
-                .iter()
-                .filter(|plan| plan.strategy == strategy)
-                .count();
-            assert!(plans > 0);
-            assert_eq!(
-                coloured(&picture, look(strategy).0),
-                plans + 1,
-                "{strategy:?}"
-            );
+    fn every_plan_has_a_mark_of_its_strategy_in_both_panels() {
+        let front = with_cloud(samples::front(12), 300);
+        let picture = pareto(&front);
+        for of in [Strategy::ParaOnly, Strategy::PipeOnly, Strategy::Hybrid] {
+            let plans = front.plans.iter().filter(|plan| plan.strategy == of);
+            let count = plans.count();
+            assert!(count > 0);
+            let (colour, _) = strategy(of);
+            assert_eq!(coloured(&picture, colour), 2 * count + 1, "{of:?}");
         }
-        // The ring and its entry in the legend.
-        assert_eq!(coloured(&picture, PALETTE[5]), 2);
-        assert_eq!(picture.matches("font-weight=\"bold\"").count(), 2);
+        // The rings and their entry in the legend.
+        assert_eq!(coloured(&picture, ACCENT), 3);
+        assert_eq!(picture.matches("font-weight=\"bold\"").count(), 3);
     }
 
     #[test]
     fn small_fronts_have_every_plan_labelled_and_large_ones_the_best() {
         let labelled = |count: u32| {
-            let picture = pareto(&samples::front(count), &[]);
+            let picture = pareto(&samples::front(count));
             let lines = picture.lines().filter(|line| line.contains("gpu"));
-            lines.filter(|line| !line.starts_with("single:")).count()
+            let own = |line: &&str| !line.starts_with("single:") && !line.starts_with('<');
+            lines.filter(own).count()
         };
-        assert_eq!(labelled(12), 12);
-        assert_eq!(labelled(60), 3);
-        let picture = pareto(&samples::front(60), &[]);
+        assert!(labelled(12) >= 20, "{}", labelled(12));
+        assert_eq!(labelled(60), 6);
+        let picture = pareto(&samples::front(60));
         for label in ["min-latency", "balanced", "max-throughput, min-energy"] {
             assert!(picture.contains(label), "{label}");
         }
@@ -483,33 +589,65 @@ mod tests {
 
     #[test]
     fn a_baseline_far_off_is_named_and_does_not_squeeze_the_front() {
-        let picture = pareto(&samples::front(12), &[]);
-        assert!(picture.contains("single:little, outside:"));
-        assert!(picture.contains("320 ms, 3.125 fps"));
+        let picture = pareto(&samples::front(12));
+        assert!(picture.contains("single:little"));
+        assert!(picture.contains("outside: 320 ms,"));
+        assert!(picture.contains("3.125 fps, 0.3 J"));
         assert!(picture.contains("\nsingle:gpu\n"));
     }
 
     #[test]
-    fn candidates_outside_are_counted() {
-        let far = Candidate {
-            latency_s: 9.0,
-            throughput_fps: 20.0,
-        };
-        let near = Candidate {
-            latency_s: 0.1,
-            throughput_fps: 20.0,
-        };
-        let picture = pareto(&samples::front(3), &[far, near, near, far]);
-        assert!(picture.contains("2 lie outside"));
-        // One dot for the two that share a place, one in the legend.
-        assert_eq!(picture.matches("r=\"2\"").count(), 2);
+    fn baselines_of_one_place_share_a_label() {
+        let mut front = samples::front(3);
+        front.baselines[3].figures = front.baselines[0].figures.clone();
+        let picture = pareto(&front);
+        assert!(picture.contains("\nsingle:big, heft\n"));
     }
 
     #[test]
-    fn nothing_is_clipped_with_few_and_many_plans() {
-        for count in [0, 1, 2, 3, 12, 13, 60] {
-            let picture = pareto(&samples::front(count), &scatter(300));
-            samples::assert_nothing_is_clipped(&picture, f64::from(WIDTH), f64::from(HEIGHT));
+    fn mappings_outside_are_counted_and_thinning_is_told() {
+        let mut front = with_cloud(samples::front(3), 2);
+        let cloud = front.cloud.as_mut().unwrap();
+        cloud.mappings[0].latency_s = 9.0;
+        let picture = pareto(&front);
+        assert!(picture.contains("\n1 lie outside\n"));
+        assert!(picture.contains("\none of each 0.4%\n"));
+    }
+
+    #[test]
+    fn nothing_is_clipped_and_no_labels_overlap_whatever_the_front() {
+        for count in [0, 1, 2, 3, 12, 13, 40] {
+            Picture::read(&pareto(&with_cloud(samples::front(count), 300))).assert_clean();
         }
+        let mut wide = samples::front(5);
+        wide.plans[0].figures.latency_s = 0.001;
+        wide.plans[4].figures.throughput_fps = 9000.0;
+        wide.plans[4].figures.energy_active_j = 1e-6;
+        Picture::read(&pareto(&wide)).assert_clean();
+        let mut far = samples::front(4);
+        far.baselines = (0..40)
+            .map(|index| {
+                let mut baseline = far.baselines[1].clone();
+                baseline.name = format!("layer-switched:{index}");
+                baseline
+            })
+            .collect();
+        Picture::read(&pareto(&far)).assert_clean();
+    }
+
+    #[test]
+    fn hostile_names_cannot_break_it_and_the_bytes_are_the_same_each_time() {
+        let mut front = with_cloud(samples::front(4), 50);
+        front.model = "<&\"'\u{1}\u{fffe}]]>".repeat(40);
+        front.soc = "日本語チップ".to_owned();
+        for plan in &mut front.plans {
+            for stage in &mut plan.figures.stages {
+                stage.processors = vec!["<&\"\u{7}名前".to_owned(), "x".repeat(300)];
+            }
+        }
+        front.baselines[0].name = "</svg><script>".to_owned();
+        let picture = pareto(&front);
+        Picture::read(&picture).assert_clean();
+        assert_eq!(picture, pareto(&front));
     }
 }

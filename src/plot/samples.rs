@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::canvas::{INK, Lettering};
 use paracompile_plan::front::{
     Baseline, EnergyAxis, Figures, Front, FrontPlan, FrontStage, Objective,
 };
@@ -11,7 +10,7 @@ use paracompile_plan::plan::{
     Predicted, Proof, Provenance, Queue, QueueKind, SCHEMA, SocRef, StoppedBy, Strategy, Task,
     Transfer,
 };
-use paracompile_plan::{Bytes, Milliwatts, Nanojoules, Nanoseconds, Plan};
+use paracompile_plan::{Bytes, Milliwatts, Nanojoules, Nanoseconds, OpClass, Plan};
 
 const SETS: [&[&[&str]]; 8] = [
     &[&["big"]],
@@ -80,6 +79,7 @@ pub(super) fn front(count: u32) -> Front {
         stopped_by: StoppedBy::Complete,
         candidates: 1200,
         dominated: 1200 - u64::from(count),
+        cloud: None,
         objectives: vec![
             Objective::Latency,
             Objective::Interval,
@@ -90,6 +90,7 @@ pub(super) fn front(count: u32) -> Front {
         recommended: format!("plans/{:02}.json", count / 2),
         plans,
         best_by_strategy: BTreeMap::new(),
+        most_frames_by_strategy: BTreeMap::new(),
         baselines: vec![
             baseline("single:big", 0.091, 0.091, "big"),
             baseline("single:little", 0.320, 0.320, "little"),
@@ -123,6 +124,12 @@ pub(super) fn plan(tasks: u32, stage_sets: &[&[&str]]) -> Plan {
                     inside: Vec::new(),
                     output: format!("/features/mixed_{index}/branch/Conv_output_0"),
                 }],
+                class: [
+                    OpClass::Conv,
+                    OpClass::Conv,
+                    OpClass::MaxPool,
+                    OpClass::Concat,
+                ][index as usize % 4],
                 reads: Vec::new(),
                 writes: Vec::new(),
                 work_ns: Nanoseconds::new(duration),
@@ -250,78 +257,4 @@ fn proof(value: Nanoseconds) -> Proof {
         scope: "stage".to_owned(),
         stopped_by: StoppedBy::Complete,
     }
-}
-
-/// Fails unless everything in `picture`, texts by their estimated width, lies inside it.
-pub(super) fn assert_nothing_is_clipped(picture: &str, width: f64, height: f64) {
-    let mut seen = 0;
-    for (at, element) in picture
-        .match_indices('<')
-        .map(|(at, _)| (at, &picture[at..]))
-    {
-        let tag = &element[1..element.find([' ', '>', '\n']).unwrap()];
-        let number = |name: &str| attribute(element, name).map(|text| text.parse::<f64>().unwrap());
-        let (xs, ys): (Vec<f64>, Vec<f64>) = match tag {
-            "rect" => {
-                let (x, y) = (number("x").unwrap(), number("y").unwrap());
-                let (w, h) = (number("width").unwrap(), number("height").unwrap());
-                (vec![x, x + w], vec![y, y + h])
-            }
-            "circle" => {
-                let r = number("r").unwrap();
-                let (x, y) = (number("cx").unwrap(), number("cy").unwrap());
-                (vec![x - r, x + r], vec![y - r, y + r])
-            }
-            "line" => (
-                vec![number("x1").unwrap(), number("x2").unwrap()],
-                vec![number("y1").unwrap(), number("y2").unwrap()],
-            ),
-            "polygon" | "polyline" => {
-                let points = attribute(element, "points").unwrap();
-                let pairs = points
-                    .split_whitespace()
-                    .map(|pair| pair.split_once(',').unwrap());
-                pairs
-                    .map(|(x, y)| (x.parse::<f64>().unwrap(), y.parse::<f64>().unwrap()))
-                    .unzip()
-            }
-            "text" => text_extent(element),
-            _ => continue,
-        };
-        seen += 1;
-        for x in xs {
-            assert!(
-                (0.0..=width).contains(&x),
-                "x = {x} at {at}: {}",
-                &element[..200.min(element.len())]
-            );
-        }
-        for y in ys {
-            assert!((0.0..=height).contains(&y), "y = {y} at {at}");
-        }
-    }
-    assert!(seen > 20, "a picture has more than {seen} elements");
-}
-
-fn text_extent(element: &str) -> (Vec<f64>, Vec<f64>) {
-    let number = |name: &str| attribute(element, name).unwrap().parse::<f64>().unwrap();
-    let (x, y) = (number("x"), number("y"));
-    if attribute(element, "transform").is_some() {
-        return (vec![x], vec![y]);
-    }
-    let start = element.find('>').unwrap() + 1;
-    let content = element[start..start + element[start..].find('<').unwrap()].trim();
-    let width = Lettering::plain(number("font-size"), INK).width(content);
-    let left = match attribute(element, "text-anchor").unwrap() {
-        "start" => x,
-        "end" => x - width,
-        _ => x - width / 2.0,
-    };
-    (vec![left, left + width], vec![y])
-}
-
-fn attribute<'a>(element: &'a str, name: &str) -> Option<&'a str> {
-    let tag = &element[..element.find('>')?];
-    let start = tag.find(&format!(" {name}=\""))? + name.len() + 3;
-    Some(&tag[start..start + tag[start..].find('"')?])
 }

@@ -13,7 +13,7 @@ pub(super) struct Stream {
     pub(super) interval: f64,
     /// What a frame takes in the paced stream.
     pub(super) passage: f64,
-    /// Length of the picture: a whole frame, and at least two intervals.
+    /// Length of the picture: a whole frame, and where one stage has it all the time, the start of the next.
     pub(super) span: f64,
 }
 
@@ -39,7 +39,7 @@ impl Stream {
             times,
             interval,
             passage,
-            span: f64::max(passage, 2.0 * interval) * 1.02,
+            span: f64::max(passage * 1.02, 1.3 * interval),
         }
     }
 

@@ -86,6 +86,7 @@ pub(super) fn run() -> Run {
         arrangement: &arrangement,
         plans: &plans,
         baselines: &baselines,
+        candidates: &candidates,
         effort: "normal",
         stopped_by: StoppedBy::Complete,
         energy: EnergyAxis::ByProduct,

@@ -106,6 +106,12 @@ const MAY_IMPORT: &[(&str, &str, &[&str])] = &[
             "arena", "ir", "soc", "cost", "estimate", "pareto", "emit", "compile",
         ],
     ),
+    // It judges what a compile run wrote and searches nothing itself.
+    (
+        "compare",
+        "src/compare",
+        &["ir", "soc", "cost", "mapping", "emit", "compile"],
+    ),
     // The page is made from files: what a plan does not say is not on it, but for the facts of model and chip.
     ("report", "src/report", &["simulate"]),
     // An oracle must not share the code that it judges.

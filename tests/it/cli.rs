@@ -31,8 +31,11 @@ fn help_of_every_command() {
         ("help_inspect", &["inspect", "--help"]),
         ("help_soc", &["soc", "--help"]),
         ("help_costs", &["costs", "--help"]),
+        ("help_calibrate", &["calibrate", "--help"]),
         ("help_simulate", &["simulate", "--help"]),
+        ("help_plot", &["plot", "--help"]),
         ("help_check", &["check", "--help"]),
+        ("help_compare", &["compare", "--help"]),
         ("help_report", &["report", "--help"]),
     ] {
         assert_snapshot!(name, desk.run(arguments).done());
@@ -448,4 +451,87 @@ fn a_reader_that_goes_away_is_no_failure() {
     drop(out);
     let run = Run::of(child.wait_with_output().expect("it ends"));
     assert_eq!((run.code, run.err.as_str()), (0, ""));
+}
+
+#[test]
+fn everything_that_a_run_writes_can_be_drawn() {
+    let desk = Desk::new().with_model(GOOGLENET);
+    desk.run(&[GOOGLENET, "--soc", "vim3", "--out", "out", "-q"])
+        .done();
+    let front: Value = serde_json::from_slice(&desk.read("out/front.json")).unwrap();
+    let plan = format!("out/{}", front["recommended"].as_str().unwrap());
+    let stem = plan.trim_end_matches(".json");
+    // By default beside the file; the run itself has drawn the same.
+    assert_eq!(
+        desk.run(&["plot", "out/front.json"]).done(),
+        "out/front-pareto.svg\n"
+    );
+    assert_eq!(
+        desk.read("out/front-pareto.svg"),
+        desk.read("out/pareto.svg")
+    );
+    assert_eq!(
+        desk.run(&["plot", &plan]).done(),
+        format!("{stem}-gantt.svg\n")
+    );
+    assert_eq!(
+        desk.read(&format!("{stem}-gantt.svg")),
+        desk.read("out/gantt-recommended.svg")
+    );
+    for kind in ["gantt", "stages", "graph"] {
+        desk.run(&["plot", &plan, "--kind", kind, "-o", "a.png"])
+            .done();
+        assert_eq!(desk.read("a.png")[1..4], *b"PNG", "{kind}");
+    }
+    desk.run(&["plot", &plan, "--kind", "graph", "-o", "a.dot"])
+        .done();
+    assert!(desk.read("a.dot").starts_with(b"digraph plan {"));
+    let point = r#"{"processor":"big","network":"n","level":"operator","quantity":"time","name":"c","class":"conv","covered":true,"measured":0.1,"predicted":0.12}"#;
+    desk.put(
+        "report.json",
+        format!(r#"{{"schema":1,"kind":"fidelity","points":[{point}]}}"#),
+    );
+    assert_eq!(
+        desk.run(&["plot", "report.json"]).done(),
+        "report-fidelity.svg\n"
+    );
+}
+
+#[test]
+fn what_cannot_be_drawn_is_refused_by_name() {
+    let desk = Desk::new().with_model("squeezenet1_1.onnx");
+    desk.run(&["squeezenet1_1.onnx", "--soc", "vim3", "--out", "out", "-q"])
+        .done();
+    let front: Value = serde_json::from_slice(&desk.read("out/front.json")).unwrap();
+    let plan = desk.read(&format!("out/{}", front["recommended"].as_str().unwrap()));
+    desk.put("plan.json", plan);
+    desk.put("other.json", "{}");
+    desk.put("broken.json", "{\"tasks\": [");
+    desk.put(
+        "report.json",
+        r#"{"schema":1,"kind":"fidelity","points":[{"processor":"big","network":"n","level":"operator","quantity":"time","name":"c","class":null,"covered":true,"measured":0,"predicted":1}]}"#,
+    );
+    let mut pictures = String::new();
+    for arguments in [
+        &["plot"][..],
+        &["plot", "nowhere.json"],
+        &["plot", "other.json"],
+        &["plot", "broken.json"],
+        &["plot", "report.json"],
+        &["plot", "out/front.json", "--kind", "gantt"],
+        &["plot", "plan.json", "--kind", "fidelity"],
+        &["plot", "plan.json", "--kind", "pie"],
+        &["plot", "plan.json", "-o", "a.pdf"],
+        &["plot", "plan.json", "-o", "a.dot"],
+        &["plot", "plan.json", "--kind", "graph", "-o", "a"],
+        &["plot", "plan.json", "-o", "nowhere/a.svg"],
+    ] {
+        let picture = desk.run(arguments).refused(2);
+        pictures.push_str("$ paracompile ");
+        pictures.push_str(&arguments.join(" "));
+        pictures.push('\n');
+        pictures.push_str(&picture);
+        pictures.push('\n');
+    }
+    assert_snapshot!(pictures);
 }

@@ -37,6 +37,11 @@ impl Desk {
         std::fs::write(self.path(name), bytes).expect("the folder can be written");
     }
 
+    /// The bytes of a file there.
+    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).expect("the file was written")
+    }
+
     /// Copies a committed model there, so that messages show its name alone.
     pub(crate) fn with_model(self, name: &str) -> Self {
         let bytes = std::fs::read(model(name)).expect("the model is committed");

@@ -7,6 +7,7 @@ use paracompile::front::Figures;
 use paracompile::import::{ImportOptions, import};
 use paracompile::mapping::{Budget, Effort, Granularity};
 use paracompile::partition::CutRule;
+use paracompile::plan::{Label, Plan, Strategy};
 use paracompile::simulate::{SimulateOptions, simulate};
 use paracompile::soc::Soc;
 
@@ -144,9 +145,35 @@ fn limits_on_stages_and_processors_hold() {
         .done();
     for (file, bytes) in desk.files("o") {
         if file.starts_with("plans/") || file.starts_with("baselines/") {
-            let plan: paracompile::plan::Plan =
-                serde_json::from_slice(&bytes).expect("it is a plan");
+            let plan: Plan = serde_json::from_slice(&bytes).expect("it is a plan");
             assert!(plan.processors.iter().all(|it| it.name != "gpu"), "{file}");
+        }
+    }
+}
+
+#[test]
+fn the_hybrid_for_streams_is_a_pipeline_that_pays() {
+    for name in ["googlenet.onnx", "resnet50.onnx"] {
+        let compiled = compiled(name, Granularity::Auto, None);
+        let hybrid = compiled
+            .streaming_hybrid
+            .expect("three processors allow it");
+        assert_eq!(hybrid.plan.strategy, Strategy::Hybrid, "{name}");
+        let of = |plan: &Plan| (plan.predicted.latency_ns, plan.predicted.interval_ns);
+        let (latency, interval) = of(&hybrid.plan);
+        for file in &compiled.files {
+            let (other_latency, other_interval) = of(&file.plan);
+            let is_matched = other_latency <= latency && other_interval <= interval;
+            assert!(
+                file.plan.stages.len() > 1 || !is_matched,
+                "{name}: {}",
+                file.file
+            );
+            let is_slower_in_stream = hybrid.plan.predicted.saturated_latency_ns
+                <= file.plan.predicted.saturated_latency_ns;
+            let competes = file.plan.strategy == Strategy::Hybrid
+                && file.plan.labels.contains(&Label::HybridThroughput);
+            assert!(!competes || is_slower_in_stream, "{name}: {}", file.file);
         }
     }
 }

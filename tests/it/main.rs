@@ -3,6 +3,7 @@
 mod architecture;
 mod cli;
 mod command;
+mod compare;
 mod compile;
 mod documents;
 mod optimality;

@@ -10,4 +10,6 @@ pub mod soc;
 
 pub mod cost;
 
+pub mod calibrate;
+
 pub mod facts;

@@ -5,8 +5,6 @@
     reason = "a test stops at what it does not expect"
 )]
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
 use paracompile_frontend::import::onnx::{
     ImportError, ImportOptions, Imported, Warning, import, import_bytes,
@@ -32,7 +30,10 @@ fn read_with(graph: &Graph, dims: &[(&str, u64)]) -> Result<Imported, ImportErro
     import_bytes(
         "test",
         &Bytes::from(graph.model(17)),
-        &ImportOptions { dims },
+        &ImportOptions {
+            dims,
+            ..ImportOptions::default()
+        },
     )
 }
 
@@ -839,9 +840,7 @@ fn varied_graph() -> Graph {
 }
 
 fn survives(bytes: Vec<u8>) {
-    let options = ImportOptions {
-        dims: BTreeMap::new(),
-    };
+    let options = ImportOptions::default();
     // A result or a typed error, and a message that can be printed; a panic fails the test.
     if let Err(error) = import_bytes("fuzz", &Bytes::from(bytes), &options) {
         assert!(!error.to_string().is_empty());

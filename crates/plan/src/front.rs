@@ -24,6 +24,9 @@ pub struct Front {
     pub candidates: u64,
     /// How many of them another one dominates.
     pub dominated: u64,
+    /// What those mappings are, for pictures; absent in files that do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cloud: Option<Cloud>,
     /// What the front is over.
     pub objectives: Vec<Objective>,
     /// Whether energy was searched for or fell out of the mappings chosen by time.
@@ -32,14 +35,39 @@ pub struct Front {
     pub epsilon: f64,
     /// The front, by latency.
     pub plans: Vec<FrontPlan>,
-    /// The best of each strategy, dominated or not.
+    /// The fastest plan of each strategy, dominated or not.
     pub best_by_strategy: BTreeMap<String, BestOfStrategy>,
+    /// The plan of each strategy with the least interval, dominated or not.
+    #[serde(default)]
+    pub most_frames_by_strategy: BTreeMap<String, BestOfStrategy>,
     /// Baselines, judged by the same rules.
     pub baselines: Vec<Baseline>,
     /// File of the recommended plan.
     pub recommended: String,
     /// Why that one: cut, processors, what limits it.
     pub why: String,
+}
+
+/// The mappings that the last filter saw, the front's included, thinned to a bounded number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cloud {
+    /// Relative width of the boxes, in each objective, of which one mapping each is listed; 0 lists all that differ.
+    pub width: f64,
+    /// By latency, then interval, energy and strategy.
+    pub mappings: Vec<CloudMapping>,
+}
+
+/// A mapping without a plan file.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CloudMapping {
+    /// Latency of one frame alone.
+    pub latency_s: f64,
+    /// Initiation interval.
+    pub interval_s: f64,
+    /// Energy a frame of the processors in use.
+    pub energy_active_j: f64,
+    /// Its shape.
+    pub strategy: Strategy,
 }
 
 /// An axis of the front.
@@ -116,7 +144,7 @@ pub struct FrontPlan {
     pub figures: Figures,
 }
 
-/// The best plan of a strategy: least latency.
+/// The best plan of a strategy: least latency or least interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BestOfStrategy {
     /// Path relative to `front.json`.

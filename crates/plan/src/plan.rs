@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Milliwatts, Nanojoules, Nanoseconds, Slowdown};
+use crate::{Bytes, Milliwatts, Nanojoules, Nanoseconds, OpClass, Slowdown};
 
 /// The schema number that this crate reads and writes.
 pub const SCHEMA: u32 = 1;
@@ -331,6 +331,8 @@ pub struct Task {
     pub queue: u32,
     /// The operators that it runs, in topological order.
     pub operators: Vec<OperatorRef>,
+    /// The class of the first of them, its anchor (M12).
+    pub class: OpClass,
     /// Buffers that it reads, weights included, each once, ascending.
     pub reads: Vec<u32>,
     /// Buffers that it writes, workspace included, each once, ascending.

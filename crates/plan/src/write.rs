@@ -46,7 +46,8 @@ pub fn write_text(path: &Path, text: &str) -> Result<(), WriteError> {
     write_bytes(path, text.as_bytes())
 }
 
-fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+/// Writes bytes in the same way.
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     let io = |source| WriteError::Io {
         path: path.to_owned(),
         source,

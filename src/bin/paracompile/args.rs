@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use paracompile::OpClass;
+use paracompile::soc::{Bandwidth, ProcessorSketch};
 
 /// Maps a neural network onto the processors of a system-on-chip.
 #[derive(Debug, Parser)]
@@ -24,6 +26,7 @@ Examples:
   paracompile soc list
   paracompile simulate output/googlenet-vim3/plans/01-para-only-big+gpu.json --trace trace.json
   paracompile check output/googlenet-vim3 --model models/googlenet.onnx --soc vim3
+  paracompile compare models/googlenet.onnx --soc vim3
   paracompile report output/googlenet-vim3 --model models/googlenet.onnx --soc vim3
 
 Exit codes:
@@ -52,11 +55,12 @@ Examples:
   paracompile inspect models/inception_v3.onnx
   paracompile inspect model.onnx --dim batch=1 --dot | dot -Tsvg -o model.svg")]
     Inspect(InspectArgs),
-    /// List, show and check profiles of systems-on-chip
+    /// List, show, sketch and check profiles of systems-on-chip
     #[command(after_help = "\
 Examples:
   paracompile soc list
   paracompile soc show vim3 > board.json
+  paracompile soc new board --processor cpu:4x2.0GHz --processor npu:6TOPS -o board.json
   paracompile soc check board.json")]
     Soc {
         /// What to do.
@@ -69,17 +73,40 @@ Examples:
   paracompile costs model.onnx --soc vim3 -o costs.json
   paracompile model.onnx --soc vim3 --costs costs.json")]
     Costs(CostsArgs),
+    /// Fit a profile's time models and powers to measurements on a board, or judge how well they predict
+    #[command(after_help = "\
+Examples:
+  paracompile calibrate --data measurements --soc board.json -o calibrated.json
+  paracompile calibrate --data measurements --soc vim3 --rename B=big,L=little,G=gpu --leave-one-out
+
+docs/calibration.md describes the files in the directory.")]
+    Calibrate(CalibrateArgs),
     /// Run a plan file in simulated time
     #[command(after_help = "\
 Example:
   paracompile simulate output/googlenet-vim3/plans/01-para-only-big+gpu.json
   paracompile simulate plan.json --frames 50 --serial-links --trace trace.json")]
     Simulate(SimulateArgs),
+    /// Draw a front, a plan, or a fidelity report as SVG or PNG
+    #[command(after_help = "\
+Examples:
+  paracompile plot output/googlenet-vim3/front.json
+  paracompile plot plan.json --kind stages -o stages.png
+  paracompile plot plan.json --kind graph -o graph.svg
+  paracompile plot plan.json --kind graph -o graph.dot")]
+    Plot(PlotArgs),
     /// Check a plan, or every plan below a directory, against its model and profile
     #[command(after_help = "\
 Example:
   paracompile check output/googlenet-vim3 --model models/googlenet.onnx --soc vim3")]
     Check(CheckArgs),
+    /// Compare the plans of models with baselines, and with published figures where there are any
+    #[command(after_help = "\
+Examples:
+  paracompile compare models/googlenet.onnx --soc vim3
+  paracompile compare models/*.onnx --soc vim3 --soc bst-a1000 --json
+  paracompile compare models/*.onnx --soc vim3 --update docs/results.md")]
+    Compare(CompareArgs),
     /// Make the HTML page of a run again, from front.json and the plans beside it
     #[command(after_help = "\
 Example:
@@ -88,12 +115,15 @@ Example:
     Report(ReportArgs),
 }
 
-/// Where the model is, and what its symbols are.
+/// How a model is read.
 #[derive(Debug, Args)]
 pub(crate) struct DimArgs {
     /// Bind a symbolic dimension; repeat for several
     #[arg(long = "dim", value_name = "NAME=VALUE", value_parser = parse_dim)]
     pub(crate) dims: Vec<(String, u64)>,
+    /// Keep padding before and batch normalisation behind convolutions apart, for runtimes that execute the file node by node
+    #[arg(long)]
+    pub(crate) as_written: bool,
 }
 
 /// Mapping a model.
@@ -186,6 +216,27 @@ pub(crate) enum SocAction {
     Show {
         /// Its name
         name: String,
+        /// Let every processor fuse these classes, as a framework that fuses does; the name becomes NAME-fusing
+        #[arg(long, value_delimiter = ',', value_name = "CLASS", value_parser = parse_class)]
+        fuses: Vec<OpClass>,
+    },
+    /// Write a first profile from peak rates, every number marked as assumed
+    #[command(after_help = "\
+Example:
+  paracompile soc new my-board --processor big=cpu:4x2.3GHz:4W --processor gpu=gpu:470GFLOPS \\
+    --processor npu=npu:6TOPS --bandwidth 10GB/s -o my-board.json")]
+    New {
+        /// The name of the chip or board
+        name: String,
+        /// A processor: NAME=KIND:SPEED or NAME=KIND:SPEED:POWER; repeat for several
+        #[arg(long = "processor", required = true, value_name = "NAME=KIND:SPEED")]
+        processors: Vec<ProcessorSketch>,
+        /// What the memory delivers to one processor, as memcpy or STREAM measures it
+        #[arg(long, default_value = "8GB/s", value_name = "RATE")]
+        bandwidth: Bandwidth,
+        /// Where to write
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
     },
     /// Check a profile file
     Check {
@@ -207,6 +258,35 @@ pub(crate) struct CostsArgs {
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) dims: DimArgs,
+}
+
+/// `paracompile calibrate`.
+#[derive(Debug, Args)]
+pub(crate) struct CalibrateArgs {
+    /// Directory with op_times.csv and, where there are any, group_times_power.csv and power_states.csv
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: PathBuf,
+    /// Profile for what was not measured: memories, links, contention, names
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) soc: String,
+    /// Names of the profile for those of the measurements
+    #[arg(long, value_delimiter = ',', value_name = "MEASURED=NAME", value_parser = parse_rename)]
+    pub(crate) rename: Vec<(String, String)>,
+    /// Where the measurements come from; becomes part of every note
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) note: Option<String>,
+    /// Where to write the profile
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Predict each network from the others, and print the errors
+    #[arg(long)]
+    pub(crate) leave_one_out: bool,
+    /// Write these predictions beside the measurements, to be plotted
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `paracompile simulate`.
@@ -238,6 +318,19 @@ pub(crate) struct SimulateArgs {
     pub(crate) json: bool,
 }
 
+/// `paracompile plot`.
+#[derive(Debug, Args)]
+pub(crate) struct PlotArgs {
+    /// front.json, a plan file, or a fidelity report
+    pub(crate) file: PathBuf,
+    /// Where to write, .svg or .png; by default <FILE>-<KIND>.svg beside the file
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// What to draw; by default the front, the time chart of a plan, or the scatter of a report
+    #[arg(long, value_enum)]
+    pub(crate) kind: Option<PlotKind>,
+}
+
 /// `paracompile check`.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
@@ -254,6 +347,56 @@ pub(crate) struct CheckArgs {
     /// Measured costs that the plans were made with
     #[arg(long, value_name = "FILE")]
     pub(crate) costs: Option<PathBuf>,
+}
+
+/// `paracompile compare`.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("form").args(["json", "markdown", "update"]))]
+pub(crate) struct CompareArgs {
+    /// The networks, ONNX files
+    #[arg(required = true, value_name = "MODEL")]
+    pub(crate) models: Vec<PathBuf>,
+    /// A built-in profile's name, or a profile file; repeat for several
+    #[arg(long, required = true, value_name = "NAME|FILE")]
+    pub(crate) soc: Vec<String>,
+    /// Use these processors alone
+    #[arg(long, value_delimiter = ',', value_name = "A,B", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) processors: Vec<String>,
+    /// How much counted work to spend where no proof is reached
+    #[arg(long, value_enum, default_value_t = Effort::Normal)]
+    pub(crate) effort: Effort,
+    /// Worker threads; the result does not depend on it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024), allow_negative_numbers = true)]
+    pub(crate) threads: Option<u64>,
+    #[command(flatten)]
+    pub(crate) dims: DimArgs,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print tables over all models as Markdown
+    #[arg(long)]
+    pub(crate) markdown: bool,
+    /// Put these tables between the marks `compare:SOC` of a Markdown file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) update: Option<PathBuf>,
+    /// Print nothing but results and errors
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// `--kind`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlotKind {
+    /// Of a front: throughput and energy over latency
+    Pareto,
+    /// Of a plan: queues over time, with the critical path
+    Gantt,
+    /// Of a plan: what the queues of each stage do, in sums
+    Stages,
+    /// Of a plan: tasks and tensors, coloured by processor
+    Graph,
+    /// Of a fidelity report: predicted over measured
+    Fidelity,
 }
 
 /// `paracompile report`.
@@ -326,6 +469,22 @@ fn parse_dim(text: &str) -> Result<(String, u64), String> {
         .parse()
         .map_err(|_| format!("`{value}` is not a whole number; expected for example {name}=1"))?;
     Ok((name.to_owned(), value))
+}
+
+fn parse_class(text: &str) -> Result<OpClass, String> {
+    text.parse().map_err(|_| {
+        let known: Vec<&str> = OpClass::ALL.into_iter().map(OpClass::name).collect();
+        format!("expected a class: {}", known.join(", "))
+    })
+}
+
+fn parse_rename(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((measured, name)) if !measured.is_empty() && !name.is_empty() => {
+            Ok((measured.to_owned(), name.to_owned()))
+        }
+        _ => Err("expected a measured name and the profile's, for example B=big".to_owned()),
+    }
 }
 
 fn parse_gap(text: &str) -> Result<f64, String> {

@@ -108,6 +108,27 @@ impl Failure {
         self
     }
 
+    /// Says what it is about.
+    pub(crate) fn about(mut self, subject: &str) -> Self {
+        self.message = format!("{subject}: {}", self.message);
+        self
+    }
+
+    /// Several failures as one, with the exit code of the worst; `None` of none.
+    pub(crate) fn all(mut failures: Vec<Self>) -> Option<Self> {
+        if failures.len() < 2 {
+            return failures.pop();
+        }
+        let worst = failures.iter().map(|failure| failure.kind);
+        let kind = worst.max_by_key(|kind| kind.exit())?;
+        let details = failures.iter().flat_map(|failure| {
+            std::iter::once(failure.message.clone())
+                .chain(failure.details.iter().map(|detail| format!("  {detail}")))
+                .chain(failure.help.iter().map(|help| format!("  help: {help}")))
+        });
+        Some(Self::new(kind, format!("{} problems", failures.len())).with_details(details))
+    }
+
     /// Adds what to do next.
     pub(crate) fn with_help(mut self, help: impl fmt::Display) -> Self {
         self.help = Some(help.to_string());

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use paracompile::cost::{CostError, CostOverrides, CostTable, read_overrides};
-use paracompile::import::{ImportOptions, Imported, import};
+use paracompile::import::{Convolutions, ImportOptions, Imported, import};
 use paracompile::ir::VerifiedGraph;
 use paracompile::soc::{Soc, SocError};
 
@@ -40,7 +40,15 @@ pub(crate) fn model(path: &Path, dims: &DimArgs, quiet: bool) -> Result<Imported
             ));
         }
     }
-    let imported = import(path, &ImportOptions { dims: bound })
+    let options = ImportOptions {
+        dims: bound,
+        convolutions: if dims.as_written {
+            Convolutions::AsWritten
+        } else {
+            Convolutions::Fold
+        },
+    };
+    let imported = import(path, &options)
         .map_err(|error| Failure::from_error(Kind::Model, &error).at(path))?;
     if !quiet {
         for warning in &imported.warnings {

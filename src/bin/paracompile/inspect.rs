@@ -32,12 +32,14 @@ pub(crate) fn run(args: &InspectArgs) -> Result<ExitCode, Failure> {
 }
 
 /// What the importer left out, by kind.
-fn kinds(folded: &Folded) -> [(&'static str, usize); 4] {
+fn kinds(folded: &Folded) -> [(&'static str, usize); 6] {
     [
         ("identities", folded.identities.len()),
         ("dropouts", folded.dropouts.len()),
         ("constants", folded.constants.len()),
         ("unused operators", folded.dead.len()),
+        ("batch normalisations", folded.batch_norms.len()),
+        ("paddings", folded.paddings.len()),
     ]
 }
 

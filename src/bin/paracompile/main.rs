@@ -3,15 +3,20 @@
 //! Everything that it does is in the library; here are arguments, files, printing and exit codes alone.
 
 mod args;
+mod calibrate;
 mod check;
+mod compare;
+mod compare_tables;
 mod costs;
 mod failure;
+mod grid;
 mod input;
 mod inspect;
 mod interrupt;
 mod map;
 mod notes;
 mod page;
+mod plot;
 mod report;
 mod simulate;
 mod soc;
@@ -35,7 +40,7 @@ fn main() -> ExitCode {
                     "one model at a time; a command stands first, without options of mapping before it",
                 )
                 .with_help(
-                    "paracompile MODEL --soc NAME maps a model; paracompile inspect | soc | costs | simulate | check | report do everything else",
+                    "paracompile MODEL --soc NAME maps a model; paracompile inspect | soc | costs | calibrate | simulate | plot | check | compare | report do everything else",
                 ),
             );
         }
@@ -75,8 +80,11 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Inspect(args)) => inspect::run(&args),
         Some(Command::Soc { action }) => soc::run(&action),
         Some(Command::Costs(args)) => costs::run(&args),
+        Some(Command::Calibrate(args)) => calibrate::run(&args),
         Some(Command::Simulate(args)) => simulate::run(&args),
+        Some(Command::Plot(args)) => plot::run(&args),
         Some(Command::Check(args)) => check::run(&args),
+        Some(Command::Compare(args)) => compare::run(&args),
         Some(Command::Report(args)) => page::run(&args),
     }
 }

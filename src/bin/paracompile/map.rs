@@ -134,7 +134,10 @@ fn print(text: &str) -> Result<(), Failure> {
 }
 
 /// Runs `work` on as many threads as asked for.
-fn in_pool<T: Send>(threads: Option<u64>, work: impl FnOnce() -> T + Send) -> Result<T, Failure> {
+pub(crate) fn in_pool<T: Send>(
+    threads: Option<u64>,
+    work: impl FnOnce() -> T + Send,
+) -> Result<T, Failure> {
     let threads = threads.and_then(|threads| usize::try_from(threads).ok());
     // Zero is one thread a core.
     rayon::ThreadPoolBuilder::new()
@@ -161,7 +164,8 @@ const fn granularity(mapping: args::Mapping) -> Granularity {
     }
 }
 
-const fn effort(effort: args::Effort) -> Effort {
+/// Counted work, as asked for.
+pub(crate) const fn effort(effort: args::Effort) -> Effort {
     match effort {
         args::Effort::Quick => Effort::Quick,
         args::Effort::Normal => Effort::Normal,
@@ -188,7 +192,8 @@ fn gflop(graph: &VerifiedGraph) -> f64 {
     flops as f64 / 1e9
 }
 
-fn failed(error: &CompileError) -> Failure {
+/// A failure of the search, with what to do about it.
+pub(crate) fn failed(error: &CompileError) -> Failure {
     match error {
         CompileError::NothingToMap => Failure::from_error(Kind::Model, error),
         CompileError::TooManyProcessors { .. } => Failure::from_error(Kind::Profile, error)
@@ -362,17 +367,7 @@ fn write(
     }
     let paintings = [PARETO, GANTT].map(|name| directory.join(name));
     if pictures {
-        let front = plot::pareto(
-            &compiled.front,
-            &compiled
-                .cloud
-                .iter()
-                .map(|&(latency_s, throughput_fps)| plot::Candidate {
-                    latency_s,
-                    throughput_fps,
-                })
-                .collect::<Vec<_>>(),
-        );
+        let front = plot::pareto(&compiled.front);
         write_text(&paintings[0], &front)?;
         let gantt = plot::gantt(&recommended(compiled).plan);
         write_text(&paintings[1], &gantt)?;
@@ -409,6 +404,7 @@ fn files_of(front: &Front) -> impl Iterator<Item = &str> {
     let best = front
         .best_by_strategy
         .values()
+        .chain(front.most_frames_by_strategy.values())
         .filter_map(|best| best.plan.as_deref());
     plans.chain(baselines).chain(best)
 }

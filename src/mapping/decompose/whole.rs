@@ -4,7 +4,7 @@ use paracompile_frontend::soc::{ProcessorId, ProcessorSet};
 use paracompile_plan::Nanoseconds;
 use paracompile_plan::plan::StoppedBy;
 
-use super::super::{Solution, heft, schedule, single};
+use super::super::{LayerSwitched, ListRule, Solution, layer_switched, schedule, single};
 use super::stage_graph::Part;
 use super::stage_mapper::{Ends, StageMapper};
 use crate::mapping::{StageMapping, StageProof};
@@ -18,13 +18,29 @@ impl StageMapper<'_> {
         Some(self.whole_stage(&part, &solution, "single"))
     }
 
-    /// HEFT over all processors (Topcuoglu et al. 2002, section 4.1); the stage has those that it uses.
+    /// A list schedule over all processors; the stage has those that it uses.
     ///
-    /// HEFT ranks and places under the slowdown of all processors in use together, since it cannot know which ones it will use.
-    pub fn whole_by_heft(&self) -> Option<StageMapping> {
+    /// It ranks and places under the slowdown of all processors in use together, since it cannot know which ones it will use.
+    pub fn whole_by(&self, rule: ListRule) -> Option<StageMapping> {
         let part = self.whole_part(self.graph().allowed);
-        let solution = heft(&part.problem)?;
-        Some(self.whole_stage(&part, &solution, "heft"))
+        let solution = rule.schedule(&part.problem)?;
+        Some(self.whole_stage(&part, &solution, rule.name()))
+    }
+
+    /// One operator after another, each where the sum of execution and moves is least (see [`layer_switched`]), and that sum.
+    ///
+    /// Every set of processors is tried under its own slowdown, so the sum is the least under rule M4 wherever [`LayerSwitched::is_least`] says so.
+    /// The stage has the processors that are used; the method names the sum, which the stage's time falls short of where operators overlap.
+    pub fn whole_layer_switched(&self) -> Option<StageMapping> {
+        let found = self.graph().allowed.subsets().filter_map(|set| {
+            let part = self.whole_part(set);
+            let found = layer_switched(&part.problem)?;
+            Some((part, found))
+        });
+        // Of equal sums the first; a set comes behind all of its subsets.
+        let (part, found) = found.min_by_key(|(_, found)| found.total)?;
+        let method = layer_switched_method(&found);
+        Some(self.whole_stage(&part, &found.solution, &method))
     }
 
     fn whole_part(&self, set: ProcessorSet) -> Part {
@@ -78,4 +94,12 @@ impl StageMapper<'_> {
             },
         }
     }
+}
+
+fn layer_switched_method(found: &LayerSwitched) -> String {
+    let rank = if found.is_least { "least" } else { "found" };
+    format!(
+        "layer-switched, {rank} sum of execution and moves {}",
+        found.total
+    )
 }

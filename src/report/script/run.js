@@ -93,7 +93,11 @@ function showGap(gap) {
 }
 const stagesOf = (plan) =>
   plan.stages.map((stage) => stage.processors.map((id) => run.processors[id]).join("+")).join(" | ");
-const titleOf = (plan) => (plan.kind === "front" ? `Plan ${plan.id}` : plan.kind === "best" ? `Fastest ${plan.strategy}` : plan.id);
+const titleOf = (plan) => {
+  if (plan.kind === "front") return `Plan ${plan.id}`;
+  if (plan.kind === "baseline") return plan.id;
+  return plan.id.startsWith("most-frames") ? `Most frames, ${plan.strategy}` : `Fastest ${plan.strategy}`;
+};
 
 // The last part of a path-like name, which tells operators apart.
 const shortName = (name) => name.replace(/_output_0$/, "").replace(/^\/+|\/+$/g, "");

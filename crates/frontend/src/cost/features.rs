@@ -1,29 +1,28 @@
 //! The value of each feature of an operator, and the time that a class model makes of them.
 //!
 //! Units: multiply-accumulates and operations are counts, everything else is bytes or elements; [`Feature`] says what each one is.
-//! Dilation is not part of [`Work`], so a dilated 3×3 convolution counts as one for Winograd's algorithm.
+//! Whether a convolution counts as one for Winograd's algorithm depends on the processor, so every model says what it takes for one.
 
 use paracompile_plan::Bytes;
 
 use crate::ir::Work;
-use crate::soc::{ClassModel, Feature};
+use crate::soc::{ClassModel, Feature, Winograd};
 
-/// Winograd's algorithm in tiles of 6×6 inputs for 4×4 outputs: products for each output pixel and pair of channels.
-const TILE_RATIO: f64 = 36.0 / 16.0;
-/// Elements of a transformed 3×3 kernel.
-const TILE_AREA: f64 = 36.0;
+/// Bytes that the caches of a cluster may hold.
+const CACHED_BYTES: f64 = 1_048_576.0;
 /// Fewer input channels do not pay for the transforms.
 const LEAST_CHANNELS: u64 = 16;
 /// Size of a single-precision element.
 const ELEMENT: f64 = 4.0;
 
-/// The value of a feature; never negative, and finite for every work.
-pub fn evaluate(feature: Feature, work: &Work) -> f64 {
-    let winograd = winograd_channels(work);
-    let is_gemm = work.macs > 0 && winograd.is_none();
+/// The value of a feature on a processor that runs these kernels by Winograd's algorithm; never negative, and finite for every work.
+pub fn evaluate(feature: Feature, work: &Work, winograd: Winograd) -> f64 {
+    let tiles = tiles(work, winograd);
+    let is_gemm = work.macs > 0 && tiles.is_none();
     let of_gemm = |value: f64| if is_gemm { value } else { 0.0 };
-    let of_winograd = |value: &dyn Fn(f64) -> f64| winograd.map_or(0.0, value);
+    let of_tiles = |value: &dyn Fn(Tiles) -> f64| tiles.map_or(0.0, value);
     let matrix = ELEMENT * real(work.rows) * real(work.depth) * real(work.groups);
+    let columns = real(work.columns);
     match feature {
         Feature::Launch => 1.0,
         Feature::Macs => real(work.macs),
@@ -38,13 +37,16 @@ pub fn evaluate(feature: Feature, work: &Work) -> f64 {
         Feature::GemmWeightBytes => of_gemm(size(work.weight_bytes)),
         Feature::GemmOutputBytes => of_gemm(size(work.output_bytes)),
         Feature::WinogradMacs => {
-            of_winograd(&|channels| TILE_RATIO * real(work.rows) * channels * real(work.columns))
+            of_tiles(&|tiles| tiles.ratio * real(work.rows) * tiles.channels * columns)
         }
-        Feature::WinogradTransformBytes => of_winograd(&|channels| {
-            ELEMENT * TILE_RATIO * real(work.rows) * (channels + real(work.columns))
-        }),
+        Feature::WinogradTransformBytes => {
+            of_tiles(&|tiles| ELEMENT * tiles.ratio * real(work.rows) * (tiles.channels + columns))
+        }
         Feature::WinogradWeightBytes => {
-            of_winograd(&|channels| ELEMENT * TILE_AREA * channels * real(work.columns))
+            of_tiles(&|tiles| ELEMENT * tiles.inputs * tiles.channels * columns)
+        }
+        Feature::ColdBytes => {
+            (size(work.input_bytes) + size(work.output_bytes) - CACHED_BYTES).max(0.0)
         }
     }
 }
@@ -54,12 +56,33 @@ pub(super) fn seconds(model: &ClassModel, features: &[Feature], work: &Work) -> 
     let terms = features
         .iter()
         .zip(&model.coefficients)
-        .map(|(&feature, coefficient)| coefficient * evaluate(feature, work));
+        .map(|(&feature, coefficient)| coefficient * evaluate(feature, work, model.winograd));
     if model.max {
         terms.fold(0.0, f64::max)
     } else {
         terms.fold(0.0, |sum, term| sum + term)
     }
+}
+
+/// How far beyond the measured operators a model is still trusted: a factor on either side.
+const TRUSTED_BEYOND: f64 = 4.0;
+
+/// Whether an operator is far from everything that a model was found on; never, where the profile does not say what that was.
+///
+/// A feature that was always zero says nothing about operators that have it, so they are far.
+pub(super) fn is_far(model: &ClassModel, features: &[Feature], work: &Work) -> bool {
+    features
+        .iter()
+        .zip(&model.seen)
+        .any(|(&feature, &[least, most])| {
+            let value = evaluate(feature, work, model.winograd);
+            let lowest = if least > 0.0 {
+                least / TRUSTED_BEYOND
+            } else {
+                0.0
+            };
+            value < lowest || value > most * TRUSTED_BEYOND
+        })
 }
 
 /// Scratch space of an operator: the matrix that im2col writes, or what Winograd's transforms write; nothing for pointwise kernels.
@@ -70,8 +93,9 @@ pub(super) fn workspace(work: &Work) -> Bytes {
     if work.macs == 0 || !has_kernel {
         return Bytes::ZERO;
     }
-    let bytes = if winograd_channels(work).is_some() {
-        evaluate(Feature::WinogradTransformBytes, work)
+    let transformed = evaluate(Feature::WinogradTransformBytes, work, Winograd::Square);
+    let bytes = if transformed > 0.0 {
+        transformed
     } else {
         // One group after the other uses the same space.
         ELEMENT * real(work.rows) * real(work.depth)
@@ -84,11 +108,33 @@ pub(super) fn workspace(work: &Work) -> Bytes {
     Bytes::new(bytes.ceil() as u64)
 }
 
-/// Input channels, if Winograd's algorithm suits the convolution.
-fn winograd_channels(work: &Work) -> Option<f64> {
-    let suits = work.macs > 0 && work.kernel == [3, 3] && work.stride == [1, 1] && work.groups == 1;
-    let channels = work.depth / 9;
-    (suits && channels >= LEAST_CHANNELS).then(|| real(channels))
+/// Tiles of Winograd's algorithm.
+#[derive(Clone, Copy)]
+struct Tiles {
+    /// Elements that a tile reads.
+    inputs: f64,
+    /// Elements read for each that is written.
+    ratio: f64,
+    /// Input channels.
+    channels: f64,
+}
+
+/// The tiles of a convolution, if the algorithm suits it and the processor uses it there.
+fn tiles(work: &Work, winograd: Winograd) -> Option<Tiles> {
+    let is_plain =
+        work.macs > 0 && work.stride == [1, 1] && work.dilation == [1, 1] && work.groups == 1;
+    let (inputs, outputs) = match (winograd, work.kernel) {
+        (Winograd::Square | Winograd::Strips, [3, 3]) => (36.0, 16.0),
+        (Winograd::Strips, [1, 3] | [3, 1]) => (8.0, 6.0),
+        (Winograd::Strips, [1, 7] | [7, 1]) => (8.0, 2.0),
+        (Winograd::None | Winograd::Square | Winograd::Strips, _) => return None,
+    };
+    let channels = work.depth / (work.kernel[0] * work.kernel[1]);
+    (is_plain && channels >= LEAST_CHANNELS).then(|| Tiles {
+        inputs,
+        ratio: inputs / outputs,
+        channels: real(channels),
+    })
 }
 
 fn size(bytes: Bytes) -> f64 {
@@ -120,6 +166,7 @@ mod tests {
             groups: 1,
             kernel: [kernel, kernel],
             stride: [stride, stride],
+            dilation: [1, 1],
             input_bytes: Bytes::new(4096),
             weight_bytes: Bytes::new(4 * 32 * depth),
             output_bytes: Bytes::new(8192),
@@ -128,7 +175,7 @@ mod tests {
     }
 
     fn value(feature: Feature, work: &Work) -> u64 {
-        let value = evaluate(feature, work);
+        let value = evaluate(feature, work, Winograd::default());
         assert!(value >= 0.0 && value.fract().abs() < f64::EPSILON);
         format!("{value:.0}").parse().unwrap()
     }
@@ -153,7 +200,17 @@ mod tests {
             groups: 2,
             ..convolution(3, 1)
         };
-        for work in [convolution(3, 2), convolution(5, 1), few_channels, grouped] {
+        let dilated = Work {
+            dilation: [2, 2],
+            ..convolution(3, 1)
+        };
+        for work in [
+            convolution(3, 2),
+            convolution(5, 1),
+            few_channels,
+            grouped,
+            dilated,
+        ] {
             assert_eq!(value(Feature::GemmMacs, &work), work.macs);
             assert_eq!(value(Feature::WinogradMacs, &work), 0);
             assert_eq!(
@@ -161,6 +218,60 @@ mod tests {
                 4 * work.rows * work.depth * work.groups
             );
         }
+    }
+
+    #[test]
+    fn a_processor_decides_which_kernels_are_tiled() {
+        let strip = |kernel: [u64; 2]| Work {
+            kernel,
+            depth: kernel[0] * kernel[1] * 16,
+            ..convolution(3, 1)
+        };
+        let tiled = |work: &Work, winograd| evaluate(Feature::WinogradMacs, work, winograd) > 0.0;
+        for kernel in [[1, 3], [3, 1], [1, 7], [7, 1]] {
+            assert!(tiled(&strip(kernel), Winograd::Strips), "{kernel:?}");
+            assert!(!tiled(&strip(kernel), Winograd::Square), "{kernel:?}");
+        }
+        assert!(!tiled(&strip([1, 5]), Winograd::Strips));
+        assert!(!tiled(&convolution(3, 1), Winograd::None));
+        // Two outputs of a strip of seven take eight inputs.
+        let macs = evaluate(Feature::WinogradMacs, &strip([1, 7]), Winograd::Strips);
+        assert!((macs - 4.0 * 64.0 * 16.0 * 32.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn what_exceeds_the_cache_is_cold() {
+        let moving = |mebibytes: u64| Work {
+            input_bytes: Bytes::new(mebibytes << 19),
+            output_bytes: Bytes::new(mebibytes << 19),
+            ..Work::default()
+        };
+        assert_eq!(value(Feature::ColdBytes, &moving(1)), 0);
+        assert_eq!(value(Feature::ColdBytes, &moving(3)), 2 << 20);
+    }
+
+    #[test]
+    fn operators_beyond_four_times_the_measured_range_are_far() {
+        let model = ClassModel {
+            features: vec!["launch".to_owned(), "macs".to_owned()],
+            coefficients: vec![1e-5, 1e-11],
+            max: false,
+            winograd: Winograd::default(),
+            seen: vec![[1.0, 1.0], [100.0, 1000.0]],
+            source: Source::Fitted,
+        };
+        let features = [Feature::Launch, Feature::Macs];
+        let far = |macs| {
+            let work = Work {
+                macs,
+                ..Work::default()
+            };
+            is_far(&model, &features, &work)
+        };
+        assert_eq!(
+            [24, 25, 500, 4000, 4001].map(far),
+            [true, false, false, false, true]
+        );
     }
 
     #[test]
@@ -174,13 +285,16 @@ mod tests {
             groups: u64::MAX,
             kernel: [u64::MAX; 2],
             stride: [u64::MAX; 2],
+            dilation: [u64::MAX; 2],
             window: u64::MAX,
             input_bytes: Bytes::MAX,
             weight_bytes: Bytes::MAX,
             output_bytes: Bytes::MAX,
         };
         for feature in Feature::ALL {
-            assert!(evaluate(feature, &huge).is_finite(), "{feature}");
+            for winograd in Winograd::ALL {
+                assert!(evaluate(feature, &huge, winograd).is_finite(), "{feature}");
+            }
         }
         assert_eq!(workspace(&huge), Bytes::MAX);
     }
@@ -191,6 +305,8 @@ mod tests {
             features: vec!["launch".to_owned(), "output_bytes".to_owned()],
             coefficients: vec![0.5, 0.25],
             max: false,
+            winograd: Winograd::default(),
+            seen: Vec::new(),
             source: Source::Assumed,
         };
         let features = [Feature::Launch, Feature::OutputBytes];

@@ -51,6 +51,7 @@ pub(super) fn small_graph() -> VerifiedGraph {
         groups: 1,
         kernel: [3, 3],
         stride: [1, 1],
+        dilation: [1, 1],
         input_bytes: Bytes::new(4096),
         weight_bytes: Bytes::new(18_432),
         output_bytes,

@@ -4,6 +4,7 @@
 //! Everything that rounds does so once, in an order that is written down here, so that a checker that starts from the same decimals comes to the same integers.
 
 use paracompile_plan::facts::OperatorCost;
+use paracompile_plan::plan::Source;
 use paracompile_plan::{
     Bytes, Joules, Milliwatts, Nanojoules, Nanoseconds, OpClass, Seconds, Slowdown,
 };
@@ -246,7 +247,7 @@ impl<'a> Point<'a> {
 struct Timed {
     seconds: f64,
     energy: Option<Joules>,
-    source: paracompile_plan::plan::Source,
+    source: Source,
 }
 
 /// The measured entry if there is one, else what the class model says, else nothing.
@@ -264,10 +265,15 @@ fn time(
         });
     }
     let (_, model, features) = point.models.iter().find(|(known, _, _)| *known == class)?;
+    let source = if features::is_far(model, features, &op.work) {
+        model.source.max(Source::Estimated)
+    } else {
+        model.source
+    };
     Some(Timed {
         seconds: features::seconds(model, features, &op.work),
         energy: None,
-        source: model.source,
+        source,
     })
 }
 

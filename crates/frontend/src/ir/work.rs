@@ -25,6 +25,8 @@ pub struct Work {
     pub kernel: [u64; 2],
     /// Strides of convolutions and pools; zero elsewhere.
     pub stride: [u64; 2],
+    /// Dilations of convolutions and pools; zero elsewhere.
+    pub dilation: [u64; 2],
     /// Output elements times window of a pool; zero elsewhere.
     pub window: u64,
     /// Bytes of activations read, each tensor once; a slice or gather reads no more of a tensor than it writes.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use paracompile_plan::plan::{Layout, Source};
 use paracompile_plan::{Bytes, OpClass, Seconds, Slowdown, Watts};
 
-use super::{Location, LocationId};
+use super::{Location, LocationId, Winograd};
 use crate::arena::{Arena, Id};
 
 /// Index of a processor in its chip.
@@ -79,6 +79,8 @@ pub struct OperatingPoint {
     pub name: String,
     /// Clock.
     pub hertz: f64,
+    /// Supply voltage, if the profile states it.
+    pub volts: Option<f64>,
     /// Power while the processor is used, busy or not.
     pub static_power: Watts,
     /// Extra power while an operator of the class runs.
@@ -96,6 +98,10 @@ pub struct ClassModel {
     pub coefficients: Vec<f64>,
     /// Whether the largest term counts, or their sum.
     pub max: bool,
+    /// Kernels that the processor runs by Winograd's algorithm.
+    pub winograd: Winograd,
+    /// Range of each feature's values that the coefficients were found on; empty where the profile does not say.
+    pub seen: Vec<[f64; 2]>,
     /// Where the coefficients come from.
     pub source: Source,
 }

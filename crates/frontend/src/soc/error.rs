@@ -146,6 +146,19 @@ pub enum Defect {
         "there is no model for class `{0}` at this operating point; add one, or leave the class out of `fuses`"
     )]
     FusedWithoutModel(String),
+    /// Factors that refer to no other operating point.
+    #[error("needs `like` beside it, the name of the operating point that it multiplies")]
+    FactorWithoutLike,
+    /// Times or powers of an operating point that takes them from another one.
+    #[error(
+        "stands beside `like`, which takes them from another operating point; remove one of both"
+    )]
+    BesideLike,
+    /// An operating point refers to one that is not given in full.
+    #[error(
+        "`{}` is given by `like` itself; name the operating point that has `models`", shown(.0)
+    )]
+    LikeChain(String),
     /// A tensor may have to go where no link leads.
     #[error("no link from memory `{from}` to memory `{to}`, which {why}; add one")]
     NoLink {

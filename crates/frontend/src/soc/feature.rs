@@ -7,7 +7,7 @@ use std::fmt;
 
 /// A quantity of an operator that time may be proportional to.
 ///
-/// A convolution that Winograd's algorithm suits (3×3, stride 1, one group, at least 16 input channels) has the `winograd_` features and zero `gemm_` features; every other matrix product has it the other way round.
+/// A convolution that the processor runs by Winograd's algorithm, see [`Winograd`], has the `winograd_` features and zero `gemm_` features; every other matrix product has it the other way round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Feature {
     /// One: the cost of starting an operator.
@@ -34,17 +34,48 @@ pub enum Feature {
     GemmWeightBytes,
     /// Bytes written by a matrix product.
     GemmOutputBytes,
-    /// Multiply-accumulates in tiles of 6×6 inputs for 4×4 outputs: 36/16 for each output pixel, input channel and output channel.
+    /// Multiply-accumulates in tiles: `a/o` for each output pixel, input channel and output channel, where a tile reads `a` and writes `o` elements, see [`Winograd`].
     WinogradMacs,
-    /// Bytes of transformed inputs and outputs in single precision: `4 · 36/16 · rows · (input + output channels)`.
+    /// Bytes of transformed inputs and outputs in single precision: `4 · a/o · rows · (input + output channels)`.
     WinogradTransformBytes,
-    /// Bytes of transformed weights in single precision: `4 · 36 · input channels · output channels`.
+    /// Bytes of transformed weights in single precision: `4 · a · input channels · output channels`.
     WinogradWeightBytes,
+    /// Bytes read and written beyond the first MiB, which a cluster's cache may hold: `max(0, input + output − 2²⁰)`.
+    ColdBytes,
+}
+
+/// Which convolutions a processor runs by Winograd's algorithm (Lavin and Gray 2016): libraries differ, and it does not pay everywhere.
+///
+/// All need stride 1, no dilation, one group and at least 16 input channels.
+/// Tiles are those of ARM Compute Library: 6×6 inputs for 4×4 outputs of a 3×3 kernel, 8 for 6 of a strip of 3, 8 for 2 of a strip of 7.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Winograd {
+    /// None at all.
+    None,
+    /// Kernels of 3×3.
+    #[default]
+    Square,
+    /// Kernels of 3×3, 1×3, 3×1, 1×7 and 7×1.
+    Strips,
+}
+
+impl Winograd {
+    /// Every choice, in the order of declaration.
+    pub const ALL: [Self; 3] = [Self::None, Self::Square, Self::Strips];
+
+    /// The name in profiles.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Square => "square",
+            Self::Strips => "strips",
+        }
+    }
 }
 
 impl Feature {
     /// Every feature, in the order of declaration.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Launch,
         Self::Macs,
         Self::OtherFlops,
@@ -60,6 +91,7 @@ impl Feature {
         Self::WinogradMacs,
         Self::WinogradTransformBytes,
         Self::WinogradWeightBytes,
+        Self::ColdBytes,
     ];
 
     /// The name in profiles.
@@ -80,6 +112,7 @@ impl Feature {
             Self::WinogradMacs => "winograd_macs",
             Self::WinogradTransformBytes => "winograd_transform_bytes",
             Self::WinogradWeightBytes => "winograd_weight_bytes",
+            Self::ColdBytes => "cold_bytes",
         }
     }
 

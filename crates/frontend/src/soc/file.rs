@@ -17,6 +17,9 @@ pub struct SocFile {
     pub schema: u32,
     /// Name of the chip or board; also part of directory names.
     pub name: String,
+    /// One sentence about it, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     /// Name of the memory where network inputs start and outputs must end.
     pub io: String,
     /// Memories.
@@ -77,18 +80,32 @@ pub enum Kind {
     Dsp,
 }
 
-/// A frequency and voltage, and what it brings.
+/// A frequency and voltage, and what it brings: in full by `dynamic_w` and `models`, or as that of another point by `like` and two factors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OperatingPointEntry {
     /// Name.
     pub name: String,
     /// Clock in hertz.
     pub hertz: Number,
+    /// Supply voltage, for people and for choosing points.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volts: Option<Number>,
     /// Watts while the processor is used, busy or not.
     pub static_w: Number,
-    /// Extra watts while an operator of the class runs.
+    /// Name of a point of the same processor that is given in full; times and powers are its, times the factors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub like: Option<String>,
+    /// Factor on the times of `like`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_factor: Option<Number>,
+    /// Factor on the dynamic powers of `like`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_factor: Option<Number>,
+    /// Extra watts while an operator of the class runs; absent beside `like`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dynamic_w: BTreeMap<OpClass, Number>,
-    /// Time models, at most one for each class; a class without one is not supported.
+    /// Time models, at most one for each class; a class without one is not supported. Absent beside `like`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelEntry>,
 }
 
@@ -105,6 +122,12 @@ pub struct ModelEntry {
     pub coefficients: Vec<Number>,
     /// How the terms combine.
     pub combine: Combine,
+    /// Kernels that Winograd's algorithm runs; `square` if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub winograd: Option<WinogradKernels>,
+    /// Least and largest value of each feature among the measured operators; an operator more than four times beyond counts as `estimated`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Vec<[f64; 2]>>,
     /// Source of the plain numbers of this entry; `assumed` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
@@ -121,6 +144,18 @@ pub enum Combine {
     Sum,
     /// The largest counts.
     Max,
+}
+
+/// Kernels that a processor runs by Winograd's algorithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WinogradKernels {
+    /// None.
+    None,
+    /// 3×3.
+    Square,
+    /// 3×3, 1×3, 3×1, 1×7 and 7×1.
+    Strips,
 }
 
 /// A directed link.

@@ -10,7 +10,7 @@ use super::near::near_matches;
 use super::verify::verify;
 
 /// The largest profile that is read: a hundred times what a chip needs.
-const MOST_BYTES: u64 = 4 << 20;
+pub(super) const MOST_BYTES: u64 = 4 << 20;
 
 impl Soc {
     /// The built-in profile of this name, or else the profile file at this path.

@@ -12,10 +12,14 @@ pub(crate) mod reading;
 mod verify;
 mod verify_contention;
 mod verify_link;
+mod verify_point;
 mod verify_processor;
 
 mod builtin;
+mod overview;
 mod restrict;
+mod sketch;
+mod text;
 
 pub mod file;
 
@@ -27,9 +31,12 @@ pub use chip::{
 };
 pub use document::DocumentError;
 pub use error::{Defect, Problem, SocError};
-pub use feature::Feature;
+pub use feature::{Feature, Winograd};
 pub use location::{Location, LocationId};
+pub use overview::Overview;
 pub use processor_set::ProcessorSet;
+pub use sketch::{Bandwidth, ProcessorSketch, SketchError, sketch};
+pub use text::profile_text;
 
 pub(crate) use document::{parse, read_text, sha256_hex};
 pub(crate) use near::{near_matches, shown, suggestion};

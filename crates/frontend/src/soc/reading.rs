@@ -107,18 +107,23 @@ impl Reading {
     /// The elements of a list field; too long a list is reported and cut, because later steps compare elements with each other.
     pub(crate) fn list<'a>(&mut self, at: &At<'a>, key: &str, most: usize) -> Option<Vec<At<'a>>> {
         let field = self.field(at, key)?;
-        let Some(list) = field.value.as_array() else {
-            self.wrong_type(&field, "a list");
+        self.elements(&field, most)
+    }
+
+    /// The same, for a list that is an element itself.
+    pub(crate) fn elements<'a>(&mut self, at: &At<'a>, most: usize) -> Option<Vec<At<'a>>> {
+        let Some(list) = at.value.as_array() else {
+            self.wrong_type(at, "a list");
             return None;
         };
-        self.limit(&field, list.len(), most);
+        self.limit(at, list.len(), most);
         Some(
             list.iter()
                 .take(most)
                 .enumerate()
                 .map(|(index, value)| At {
                     value,
-                    path: format!("{}[{index}]", field.path),
+                    path: format!("{}[{index}]", at.path),
                 })
                 .collect(),
         )

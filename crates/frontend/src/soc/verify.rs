@@ -47,6 +47,9 @@ pub(super) fn verify(profile: &Value, digest: String) -> Result<Soc, Vec<Problem
 
 fn read(reading: &mut Reading, at: &At<'_>, digest: String) -> Option<Soc> {
     let name = reading.name_field(at, "name");
+    if let Some(description) = at.optional("description") {
+        reading.text(&description);
+    }
     let (memories, memory_names) = memories(reading, at);
     let io = memory_field(reading, at, "io", &memory_names);
     let (drafts, processor_names) = processors(reading, at, &memory_names);

@@ -1,4 +1,4 @@
-//! The processors of a profile: names, operating points, powers and time models.
+//! The processors of a profile: names, queues and what they fuse; operating points have a file of their own.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,8 @@ use paracompile_plan::{OpClass, Seconds, Slowdown, Watts};
 
 use super::error::Defect;
 use super::reading::{At, Reading, join};
-use super::{ClassModel, Feature, LocationId, MemoryId, OperatingPoint, Processor};
+use super::verify_point::operating_points;
+use super::{LocationId, MemoryId, OperatingPoint, Processor};
 
 /// The longest time of anything: an hour. Larger numbers are mistakes of a unit, and sums of smaller ones fit 64 bits of nanoseconds.
 pub(super) const SECONDS: (f64, f64) = (0.0, 3600.0);
@@ -17,9 +18,8 @@ pub(super) const WATTS: (f64, f64) = (0.0, 1e4);
 pub(super) const FACTOR: (f64, f64) = (1.0, 1e3);
 
 const MOST_QUEUES: usize = 64;
-const MOST_OPERATING_POINTS: usize = 64;
 /// More than there are classes or features, so that too many of them are reported as duplicates.
-const MOST_CLASSES: usize = 64;
+pub(super) const MOST_CLASSES: usize = 64;
 
 /// A processor whose home location is not known yet.
 #[derive(Debug)]
@@ -161,170 +161,7 @@ fn fuses(reading: &mut Reading, at: &At<'_>) -> Option<Vec<OpClass>> {
     )
 }
 
-fn operating_points(
-    reading: &mut Reading,
-    at: &At<'_>,
-    fuses: &[OpClass],
-) -> Option<Vec<OperatingPoint>> {
-    let list = reading.some_of(
-        at,
-        "operating_points",
-        MOST_OPERATING_POINTS,
-        "operating point",
-    )?;
-    let mut first = BTreeMap::new();
-    let mut points = Vec::new();
-    for entry in &list {
-        let name = reading.name_field(entry, "name");
-        if let Some(name) = name {
-            unique(reading, &mut first, "operating point", name, entry);
-        }
-        points.push(operating_point(reading, entry, name, fuses));
-    }
-    points.into_iter().collect()
-}
-
-fn operating_point(
-    reading: &mut Reading,
-    at: &At<'_>,
-    name: Option<&str>,
-    fuses: &[OpClass],
-) -> Option<OperatingPoint> {
-    let hertz = reading.number_field(at, "hertz", Source::Assumed, (1.0, 1e12));
-    let static_power = reading.number_field(at, "static_w", Source::Assumed, WATTS);
-    let dynamic_power = dynamic_power(reading, at);
-    let models = models(reading, at);
-    if let (Some(powers), Some(models)) = (&dynamic_power, &models) {
-        for class in models.keys() {
-            if !powers.contains_key(class) {
-                let path = join(&join(&at.path, "dynamic_w"), class.name());
-                reading.report_at(path, Defect::Missing);
-            }
-        }
-    }
-    if let Some(models) = &models {
-        for class in fuses {
-            if !models.contains_key(class) {
-                let defect = Defect::FusedWithoutModel(class.name().to_owned());
-                reading.report_at(join(&at.path, "models"), defect);
-            }
-        }
-    }
-    let known = |map: BTreeMap<OpClass, Option<Watts>>| {
-        map.into_iter()
-            .map(|(class, power)| Some((class, power?)))
-            .collect::<Option<_>>()
-    };
-    Some(OperatingPoint {
-        name: name?.to_owned(),
-        hertz: hertz?.value,
-        static_power: Watts::new(static_power?.value)?,
-        dynamic_power: known(dynamic_power?)?,
-        models: models?
-            .into_iter()
-            .map(|(class, model)| Some((class, model?)))
-            .collect::<Option<_>>()?,
-    })
-}
-
-/// The classes that have an entry; the inner `None` is one that was reported.
-fn dynamic_power(reading: &mut Reading, at: &At<'_>) -> Option<BTreeMap<OpClass, Option<Watts>>> {
-    let field = reading.field(at, "dynamic_w")?;
-    reading.object(&field)?;
-    let mut powers = BTreeMap::new();
-    for (key, entry) in reading.entries(&field, MOST_CLASSES) {
-        let power = reading
-            .number(&entry, Source::Assumed, WATTS)
-            .and_then(|number| Watts::new(number.value));
-        match key.parse::<OpClass>() {
-            Ok(class) => {
-                powers.insert(class, power);
-            }
-            Err(_) => unknown_class(reading, &entry, key),
-        }
-    }
-    Some(powers)
-}
-
-/// The classes that have a model; the inner `None` is one that was reported.
-fn models(reading: &mut Reading, at: &At<'_>) -> Option<BTreeMap<OpClass, Option<ClassModel>>> {
-    let list = reading.some_of(at, "models", MOST_CLASSES, "time model")?;
-    let mut first = BTreeMap::new();
-    let mut models = BTreeMap::new();
-    for entry in &list {
-        let class = reading
-            .field(entry, "class")
-            .and_then(|field| class(reading, &field));
-        let model = model(reading, entry);
-        if let Some(class) = class {
-            unique(reading, &mut first, "model of class", class.name(), entry);
-            models.insert(class, model);
-        }
-    }
-    Some(models)
-}
-
-fn model(reading: &mut Reading, at: &At<'_>) -> Option<ClassModel> {
-    reading.word_field(at, "dtype", "element type", &DTYPES.map(|name| (name, ())));
-    let features = features(reading, at);
-    let stated = reading.source_of(at);
-    let list = reading.some_of(at, "coefficients", MOST_CLASSES, "coefficient");
-    let numbers: Option<Vec<_>> = list.as_ref().and_then(|list| {
-        let numbers: Vec<_> = list
-            .iter()
-            .map(|entry| reading.number(entry, stated, SECONDS))
-            .collect();
-        numbers.into_iter().collect()
-    });
-    let max = reading.word_field(
-        at,
-        "combine",
-        "combination",
-        &[("sum", false), ("max", true)],
-    );
-    if let (Some(features), Some(list)) = (&features, &list)
-        && !list.is_empty()
-        && list.len() != features.len()
-    {
-        reading.report_at(
-            join(&at.path, "coefficients"),
-            Defect::Length {
-                found: list.len(),
-                expected: features.len(),
-                what: "feature",
-            },
-        );
-    }
-    let numbers = numbers?;
-    Some(ClassModel {
-        features: features?.into_iter().collect::<Option<_>>()?,
-        coefficients: numbers.iter().map(|number| number.value).collect(),
-        max: max?,
-        // A model is as good as its worst coefficient.
-        source: numbers
-            .iter()
-            .map(|number| number.source)
-            .max()
-            .unwrap_or(Source::Assumed),
-    })
-}
-
-fn features(reading: &mut Reading, at: &At<'_>) -> Option<Vec<Option<String>>> {
-    let list = reading.some_of(at, "features", MOST_CLASSES, "feature")?;
-    let known = Feature::ALL.map(|feature| (feature.name(), feature));
-    let mut first = BTreeMap::new();
-    let mut features = Vec::new();
-    for entry in &list {
-        let feature = reading.word(entry, "feature", &known);
-        if let Some(feature) = feature {
-            unique(reading, &mut first, "feature", feature.name(), entry);
-        }
-        features.push(feature.map(|feature| feature.name().to_owned()));
-    }
-    Some(features)
-}
-
-fn class(reading: &mut Reading, at: &At<'_>) -> Option<OpClass> {
+pub(super) fn class(reading: &mut Reading, at: &At<'_>) -> Option<OpClass> {
     reading.word(
         at,
         "operator class",
@@ -332,7 +169,7 @@ fn class(reading: &mut Reading, at: &At<'_>) -> Option<OpClass> {
     )
 }
 
-fn unknown_class(reading: &mut Reading, at: &At<'_>, word: &str) {
+pub(super) fn unknown_class(reading: &mut Reading, at: &At<'_>, word: &str) {
     reading.unknown(
         at,
         "operator class",
@@ -383,30 +220,3 @@ pub(super) fn watts_field(
     let number = reading.number_field(at, key, inherited, WATTS)?;
     Some((Watts::new(number.value)?, number.source))
 }
-
-/// ONNX's element types in lower case, and `any`.
-const DTYPES: [&str; 23] = [
-    "float",
-    "double",
-    "float16",
-    "bfloat16",
-    "float8",
-    "float4",
-    "int64",
-    "int32",
-    "int16",
-    "int8",
-    "int4",
-    "int2",
-    "uint64",
-    "uint32",
-    "uint16",
-    "uint8",
-    "uint4",
-    "uint2",
-    "bool",
-    "complex64",
-    "complex128",
-    "string",
-    "any",
-];

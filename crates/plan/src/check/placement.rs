@@ -284,6 +284,10 @@ fn tasks(
                 }
             }
         }
+        if let Some(anchor) = task.operators.first().and_then(|at| network.operator(at)) {
+            let class = network.facts.operators[anchor].class;
+            compare(found, &at, "class", &task.class, &class);
+        }
         let stage = task.stage as usize;
         if stage >= plan.stages.len() {
             found.push(Violation::UnknownReference {

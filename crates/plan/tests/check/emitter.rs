@@ -112,6 +112,7 @@ impl Emitter {
                     stage: number(op.stage),
                     queue: compute[index],
                     operators: vec![self.model.operators[index].at.clone()],
+                    class: self.model.operators[index].class,
                     reads,
                     writes: vec![id((op.writes, here))],
                     work_ns: Nanoseconds::new(self.durations[index]),

@@ -223,6 +223,7 @@ fn chip(case: &Soc) -> Result<soc::Soc, CaseError> {
             operating_points: vec![soc::OperatingPoint {
                 name: "only".to_owned(),
                 hertz: 1e9,
+                volts: None,
                 static_power: watts(processor.static_mw),
                 dynamic_power: BTreeMap::new(),
                 models: BTreeMap::new(),

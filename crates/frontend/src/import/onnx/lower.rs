@@ -12,13 +12,27 @@ use super::assemble::{Identity, assemble};
 use super::link::{Links, path};
 use super::order::order;
 use super::propagate::propagate;
-use super::{ImportError, NodePath, Problem, decode, digest, file, limits, symbols};
+use super::{
+    ImportError, NodePath, Problem, batch_norm, decode, digest, file, limits, padding, symbols,
+};
 
 /// What the user decides about an import.
 #[derive(Clone, Debug, Default)]
 pub struct ImportOptions {
     /// Values of symbolic dimensions; `INPUT[AXIS]` names one without a name.
     pub dims: BTreeMap<String, u64>,
+    /// What becomes of padding and batch normalisation around convolutions.
+    pub convolutions: Convolutions,
+}
+
+/// What becomes of padding before convolutions and pools, and of batch normalisation behind convolutions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Convolutions {
+    /// Both become part of the convolution or pool.
+    #[default]
+    Fold,
+    /// Both stay operators of their own, for runtimes that execute the file node by node.
+    AsWritten,
 }
 
 /// A network, and what a user should know about how it was read.
@@ -43,6 +57,10 @@ pub struct Folded {
     pub constants: Vec<NodePath>,
     /// No network output depends on them.
     pub dead: Vec<NodePath>,
+    /// Their scales and shifts are in the weights of the convolutions before them.
+    pub batch_norms: Vec<NodePath>,
+    /// The convolutions and pools behind them pad by themselves.
+    pub paddings: Vec<NodePath>,
 }
 
 /// Something that may surprise, but hinders nothing.
@@ -110,7 +128,7 @@ pub fn import_bytes(
             .map(|&index| path(index, &graph.node[index]));
         problems.push(Problem::Cycle(nodes.collect()));
     }
-    let propagated = propagate(bytes, &model, &links, &order.nodes, options, &mut problems)?;
+    let mut propagated = propagate(bytes, &model, &links, &order.nodes, options, &mut problems)?;
     let identity = Identity {
         name: name.to_owned(),
         digest: digest::digest(&model),
@@ -118,6 +136,13 @@ pub fn import_bytes(
     };
     if !problems.is_empty() {
         return Err(ImportError::Invalid(shortened(problems)));
+    }
+    match options.convolutions {
+        Convolutions::Fold => {
+            padding::fold(graph, &links, &mut propagated);
+            batch_norm::fold(graph, &links.outputs, &mut propagated);
+        }
+        Convolutions::AsWritten => {}
     }
     let assembled = assemble(identity, graph, &links, propagated);
     if assembled

@@ -1,7 +1,7 @@
 //! The ONNX importer: a mapped file becomes a verified operator graph, weights stay where they are.
 //!
 //! [`import`] is the arrow: map the file, measure and decode it, order its nodes, infer every shape from the inputs on
-//! (propagating small constants on the way, since they decide shapes), fold what is constant or does nothing, and verify.
+//! (propagating small constants on the way, since they decide shapes), fold what is constant, does nothing or is part of a convolution, and verify.
 //! Untrusted files are the normal case: every limit has a name in [`limits`], and no step recurses over the input.
 
 pub mod limits;
@@ -36,6 +36,10 @@ mod ops;
 
 mod propagate;
 
+mod padding;
+
+mod batch_norm;
+
 mod assemble;
 
 mod lower;
@@ -44,4 +48,6 @@ mod error;
 
 pub use decode::DecodeError;
 pub use error::{Fault, ImportError, NodePath, Problem, UnboundSymbol};
-pub use lower::{Contradiction, Folded, ImportOptions, Imported, Warning, import, import_bytes};
+pub use lower::{
+    Contradiction, Convolutions, Folded, ImportOptions, Imported, Warning, import, import_bytes,
+};

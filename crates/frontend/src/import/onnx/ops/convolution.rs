@@ -183,6 +183,7 @@ fn work(window: &Window, rows: u64, depth: u64, columns: u64, groups: u64) -> Re
         groups,
         kernel: Window::plane(&window.kernel),
         stride: Window::plane(&window.stride),
+        dilation: Window::plane(&window.dilation),
         ..Work::default()
     })
 }

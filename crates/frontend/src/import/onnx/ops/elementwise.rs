@@ -5,12 +5,13 @@ use paracompile_plan::OpClass;
 use crate::ir::{DataType, Shape};
 
 use super::super::Fault;
-use super::super::infer::{Effect, Produced, Rule, Site};
+use super::super::infer::{Effect, Pass, Produced, Rule, Site};
 use super::super::value::{Data, Value, broadcast, broadcast_indices};
 
 pub(super) const RULES: &[(&str, Rule)] = &[
     ("Add", |site| {
-        arithmetic(site, i64::checked_add, |a, b| a + b)
+        let effect = arithmetic(site, i64::checked_add, |a, b| a + b)?;
+        Ok(unless_neutral(effect, site, 0))
     }),
     ("And", |site| logic(site, |a, b| a != 0 && b != 0)),
     ("BitShift", unevaluated),
@@ -24,7 +25,8 @@ pub(super) const RULES: &[(&str, Rule)] = &[
         arithmetic(site, |a, b| Some(a ^ b), |_, _| f64::NAN)
     }),
     ("Div", |site| {
-        arithmetic(site, i64::checked_div, |a, b| a / b)
+        let effect = arithmetic(site, i64::checked_div, |a, b| a / b)?;
+        Ok(unless_neutral(effect, site, 1))
     }),
     ("Equal", |site| comparison(site, |a, b| a == b, equal)),
     ("Greater", |site| {
@@ -46,12 +48,14 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     }),
     ("Mod", modulo),
     ("Mul", |site| {
-        arithmetic(site, i64::checked_mul, |a, b| a * b)
+        let effect = arithmetic(site, i64::checked_mul, |a, b| a * b)?;
+        Ok(unless_neutral(effect, site, 1))
     }),
     ("Or", |site| logic(site, |a, b| a != 0 || b != 0)),
     ("Pow", |site| arithmetic(site, power, f64::powf)),
     ("Sub", |site| {
-        arithmetic(site, i64::checked_sub, |a, b| a - b)
+        let effect = arithmetic(site, i64::checked_sub, |a, b| a - b)?;
+        Ok(unless_neutral(effect, site, 0))
     }),
     ("Sum", |site| {
         arithmetic(site, i64::checked_add, |a, b| a + b)
@@ -127,6 +131,25 @@ fn arithmetic(
         Some(result)
     });
     effect(output, values.len())
+}
+
+/// Passes the first operand on where the second one is the constant that changes nothing, as in a multiplication by one.
+fn unless_neutral(mut effect: Effect, site: &Site<'_>, neutral: i32) -> Effect {
+    let is_neutral = site.optional(1).is_some_and(|value| match &value.data {
+        Some(Data::Integers(found)) => found.iter().all(|&found| found == i64::from(neutral)),
+        Some(Data::Reals(found)) => found.iter().all(|&found| equal(found, f64::from(neutral))),
+        None => false,
+    });
+    let keeps = |first: &Value| {
+        effect
+            .outputs
+            .iter()
+            .all(|output| output.shape == first.shape && output.dtype == first.dtype)
+    };
+    if is_neutral && site.optional(0).is_some_and(keeps) {
+        effect.passes = Some(Pass::Identity);
+    }
+    effect
 }
 
 fn modulo(site: &Site<'_>) -> Result<Effect, Fault> {

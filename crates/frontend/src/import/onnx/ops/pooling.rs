@@ -70,6 +70,7 @@ fn pool(site: &Site<'_>, class: OpClass) -> Result<Effect, Fault> {
         window: touched,
         kernel: Window::plane(&window.kernel),
         stride: Window::plane(&window.stride),
+        dilation: Window::plane(&window.dilation),
         ..Work::default()
     };
     Ok(Effect::compute(class, output).with_work(work))
@@ -86,6 +87,7 @@ fn global_pool(site: &Site<'_>) -> Result<Effect, Fault> {
         window: touched,
         kernel: Window::plane(spatial),
         stride: [1, 1],
+        dilation: [1, 1],
         ..Work::default()
     };
     Ok(Effect::compute(OpClass::GlobalPool, Produced::new(image.dtype, shape)).with_work(work))

@@ -9,6 +9,7 @@ use super::super::value::{extent, extents, product};
 pub(super) struct Window {
     pub(super) kernel: Vec<u64>,
     pub(super) stride: Vec<u64>,
+    pub(super) dilation: Vec<u64>,
     /// The kernel with its holes.
     reach: Vec<u64>,
     padding: Padding,
@@ -68,6 +69,7 @@ impl Window {
             padding: padding(site, axes)?,
             kernel,
             stride,
+            dilation,
             reach,
         })
     }

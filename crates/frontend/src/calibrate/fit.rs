@@ -1,0 +1,291 @@
+//! The calibration as a whole: every processor's times and powers, and the profile that they make with a base.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use paracompile_plan::OpClass;
+use paracompile_plan::plan::Source;
+use serde::Serialize;
+
+use super::error::{CalibrateError, Notice};
+use super::group::{GroupFit, family, fit_groups};
+use super::measurement::Measurements;
+use super::operator::{ENOUGH, distinct, fit_operators};
+use super::power::{PowerFit, fit_power};
+use super::profile::{BaseProfile, written};
+use super::recipe::{ClassFit, borrow};
+use crate::soc::file::SocFile;
+use crate::soc::near_matches;
+
+/// A profile from measurements, and how it came about.
+#[derive(Clone, Debug)]
+pub struct Calibration {
+    /// The profile.
+    pub profile: SocFile,
+    /// One for each measured processor, in the base's order.
+    pub processors: Vec<ProcessorSummary>,
+    /// What is missing or odd, and what was done instead.
+    pub notices: Vec<Notice>,
+}
+
+/// What was fitted for a processor.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProcessorSummary {
+    /// Its name.
+    pub processor: String,
+    /// Whether single operators were timed, or groups alone.
+    pub basis: &'static str,
+    /// Kernels that it seems to run by Winograd's algorithm.
+    pub winograd: &'static str,
+    /// Groups that times were fitted to; zero where single operators were timed.
+    pub groups: usize,
+    /// Root mean square of relative errors of these groups.
+    pub group_error: Option<f64>,
+    /// Network and number of groups that counted less than half.
+    pub group_outliers: Vec<(String, u32)>,
+    /// Watts whenever it is busy, above the idle board.
+    pub power_w: Option<f64>,
+    /// Watts for each 10⁹ multiplications and additions a second.
+    pub power_w_per_gigaflops: Option<f64>,
+    /// Root mean square of relative errors of the board's power over groups.
+    pub power_error: Option<f64>,
+    /// One for each class of the profile.
+    pub classes: Vec<ClassSummary>,
+}
+
+/// What was fitted for a class on a processor.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClassSummary {
+    /// The class.
+    pub class: OpClass,
+    /// Different operators that were measured.
+    pub operators: usize,
+    /// Rows that these are averages of; zero where groups were timed.
+    pub rows: usize,
+    /// Lines of operators that counted less than half.
+    pub outliers: Vec<u64>,
+    /// Root mean square of relative errors on the measured operators.
+    pub error: Option<f64>,
+    /// Source of the model.
+    pub source: Source,
+    /// How it came about.
+    pub note: String,
+}
+
+/// Fits a profile; `origin` says where the measurements come from, and becomes part of every note.
+pub fn calibrate(
+    measured: &Measurements,
+    base: &BaseProfile,
+    origin: Option<&str>,
+) -> Result<Calibration, CalibrateError> {
+    check_processors(measured, base)?;
+    let mut notices = measured.notices.clone();
+    let names = measured.processors();
+    let mut processors = Vec::new();
+    let mut fits = BTreeMap::new();
+    for entry in &base.file.processors {
+        if !names.contains(&entry.name) {
+            notices.push(Notice::new(
+                entry.name.clone(),
+                "nothing was measured",
+                "everything is the base profile's",
+            ));
+            continue;
+        }
+        let wanted = base.classes(&entry.name);
+        let Some(fit) = fit_processor(measured, &entry.name, base, &wanted) else {
+            notices.push(Notice::new(
+                entry.name.clone(),
+                "neither an operator nor a complete group was timed",
+                "everything is the base profile's",
+            ));
+            continue;
+        };
+        report(&entry.name, &fit, base, &mut notices);
+        processors.push(summary(&entry.name, &fit));
+        fits.insert(entry.name.clone(), fit);
+    }
+    let profile = written(base, &fits, measured.idle, origin, &mut notices);
+    Ok(Calibration {
+        profile,
+        processors,
+        notices,
+    })
+}
+
+/// Everything that was fitted for a processor.
+#[derive(Clone, Debug)]
+pub(super) struct ProcessorFit {
+    /// A model for each class of the base profile and each measured one, where there is ground for it.
+    pub(super) models: BTreeMap<OpClass, ClassFit>,
+    pub(super) groups: Option<GroupFit>,
+    pub(super) power: Option<PowerFit>,
+    /// Classes with enough measured operators to be trusted.
+    pub(super) covered: BTreeSet<OpClass>,
+}
+
+/// Fits one processor, with models of the `wanted` classes too as far as there is ground for them; `None` where nothing was timed there.
+pub(super) fn fit_processor(
+    measured: &Measurements,
+    processor: &str,
+    base: &BaseProfile,
+    wanted: &BTreeSet<OpClass>,
+) -> Option<ProcessorFit> {
+    let by_operators = measured.times_operators(processor);
+    let (mut models, groups) = if by_operators {
+        (fit_operators(measured.operators_of(processor)), None)
+    } else {
+        let groups = fit_groups(measured, processor)?;
+        (groups.models.clone(), Some(groups))
+    };
+    let covered = covered(measured, processor, by_operators);
+    let measured_classes = models.clone();
+    for &class in wanted {
+        if !models.contains_key(&class)
+            && let Some(borrowed) = borrow(class, &measured_classes)
+        {
+            models.insert(class, borrowed);
+        }
+    }
+    let power = fit_power(
+        measured,
+        processor,
+        &models,
+        measured.idle.unwrap_or(base.idle()),
+    );
+    Some(ProcessorFit {
+        models,
+        groups,
+        power,
+        covered,
+    })
+}
+
+/// Classes of which enough different operators were measured, or, where classes share coefficients, of whose kind.
+fn covered(measured: &Measurements, processor: &str, by_operators: bool) -> BTreeSet<OpClass> {
+    let is_like = |a: OpClass, b: OpClass| {
+        if by_operators {
+            a == b
+        } else {
+            family(a) == family(b)
+        }
+    };
+    OpClass::ALL
+        .into_iter()
+        .filter(|&class| {
+            let like = measured
+                .operators_of(processor)
+                .filter(|one| is_like(one.class, class))
+                .filter(|one| !by_operators || one.seconds.is_some());
+            distinct(like.map(|one| &one.work)) >= ENOUGH
+        })
+        .collect()
+}
+
+pub(super) fn check_processors(
+    measured: &Measurements,
+    base: &BaseProfile,
+) -> Result<(), CalibrateError> {
+    let known: Vec<String> = base
+        .file
+        .processors
+        .iter()
+        .map(|entry| entry.name.clone())
+        .collect();
+    let unknown: Vec<(String, Vec<String>)> = measured
+        .processors()
+        .into_iter()
+        .filter(|name| !known.contains(name))
+        .map(|name| {
+            let near = near_matches(&name, known.iter().map(String::as_str));
+            (name, near)
+        })
+        .collect();
+    if unknown.is_empty() {
+        Ok(())
+    } else {
+        Err(CalibrateError::UnknownProcessors { unknown, known })
+    }
+}
+
+fn report(processor: &str, fit: &ProcessorFit, base: &BaseProfile, notices: &mut Vec<Notice>) {
+    let mut missing: BTreeMap<&str, Vec<OpClass>> = BTreeMap::new();
+    for (class, model) in &fit.models {
+        if model.operators == 0 {
+            missing.entry(&model.note).or_default().push(*class);
+        } else if !fit.covered.contains(class) {
+            notices.push(Notice::new(
+                format!("{processor}, {class}"),
+                format!(
+                    "{} different operators, fewer than {ENOUGH}",
+                    model.operators
+                ),
+                "fitted with fewer coefficients and marked estimated",
+            ));
+        }
+    }
+    for (note, classes) in missing {
+        let classes: Vec<&str> = classes.into_iter().map(OpClass::name).collect();
+        let (what, instead) = note.split_once("; ").unwrap_or((note, "marked estimated"));
+        notices.push(Notice::new(
+            format!("{processor}, {}", classes.join(", ")),
+            what,
+            format!("{instead}; marked estimated"),
+        ));
+    }
+    for class in base.classes(processor) {
+        if !fit.models.contains_key(&class) {
+            notices.push(Notice::new(
+                format!("{processor}, {class}"),
+                "neither measured nor anything that it could follow from",
+                "the base profile's model",
+            ));
+        }
+    }
+    if fit.power.is_none() {
+        notices.push(Notice::new(
+            processor,
+            "too few groups with a power above idle",
+            "the base profile's dynamic powers",
+        ));
+    }
+}
+
+fn summary(processor: &str, fit: &ProcessorFit) -> ProcessorSummary {
+    let winograd = fit
+        .models
+        .get(&OpClass::Conv)
+        .map_or("none", |model| model.winograd.name());
+    ProcessorSummary {
+        processor: processor.to_owned(),
+        basis: if fit.groups.is_some() {
+            "groups"
+        } else {
+            "operators"
+        },
+        winograd,
+        groups: fit.groups.as_ref().map_or(0, |groups| groups.groups),
+        group_error: fit.groups.as_ref().map(|groups| groups.error),
+        group_outliers: fit
+            .groups
+            .iter()
+            .flat_map(|groups| &groups.outliers)
+            .map(|(_, network, group)| (network.clone(), *group))
+            .collect(),
+        power_w: fit.power.as_ref().map(|power| power.constant),
+        power_w_per_gigaflops: fit.power.as_ref().map(|power| power.per_gigaflops),
+        power_error: fit.power.as_ref().map(|power| power.error),
+        classes: fit
+            .models
+            .iter()
+            .map(|(class, model)| ClassSummary {
+                class: *class,
+                operators: model.operators,
+                rows: model.rows,
+                outliers: model.outliers.clone(),
+                error: model.error,
+                source: model.source,
+                note: model.note.clone(),
+            })
+            .collect(),
+    }
+}

@@ -1,0 +1,31 @@
+//! Calibration: from measurements on a board to the time models and powers of its profile.
+//!
+//! Times follow regressions over operators' work, as `docs/cost-model.md` explains and judges; powers follow a regression over utilisation.
+//! What measurements cannot say, such as memories, links and contention, comes from a base profile.
+
+mod sheet;
+
+mod geometry;
+mod measurement;
+
+mod regression;
+
+mod group;
+mod operator;
+mod power;
+mod recipe;
+
+mod fit;
+
+mod fidelity;
+mod profile;
+
+mod error;
+
+pub use error::{CalibrateError, Notice};
+pub use fidelity::{
+    Fidelity, FidelityPoint, FidelityReport, Level, LevelErrors, NetworkErrors, Quantity, judge,
+};
+pub use fit::{Calibration, ClassSummary, ProcessorSummary, calibrate};
+pub use measurement::Measurements;
+pub use profile::BaseProfile;

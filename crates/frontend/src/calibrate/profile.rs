@@ -1,0 +1,271 @@
+//! The profile that a calibration writes: a base profile with fitted times and powers in it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use paracompile_plan::OpClass;
+use paracompile_plan::plan::Source;
+
+use super::error::{CalibrateError, Notice};
+use super::fit::ProcessorFit;
+use super::recipe::{ClassFit, round};
+use crate::soc::file::{
+    Combine, ModelEntry, Number, OperatingPointEntry, SocFile, WinogradKernels,
+};
+use crate::soc::{Soc, Winograd, read_text};
+
+/// The largest profile that is read.
+const MOST_BYTES: u64 = 4 << 20;
+
+/// A correct profile that says what measurements cannot.
+#[derive(Clone, Debug)]
+pub struct BaseProfile {
+    pub(super) file: SocFile,
+    soc: Soc,
+}
+
+impl BaseProfile {
+    /// The built-in profile of this name, or the one in this file.
+    pub fn find(name_or_path: &str) -> Result<Self, CalibrateError> {
+        if let Some(text) = Soc::builtin_text(name_or_path) {
+            return Self::from_json(text, name_or_path);
+        }
+        // The verifier's answer to a name that is neither comes first.
+        Soc::find(name_or_path)?;
+        let text = read_text(Path::new(name_or_path), MOST_BYTES)?;
+        Self::from_json(&text, name_or_path)
+    }
+
+    /// The profile that `text` says; `origin` is its name in messages.
+    ///
+    /// # Panics
+    /// If what the verifier accepts is not what the types say; tests hold them together.
+    pub fn from_json(text: &str, origin: &str) -> Result<Self, CalibrateError> {
+        let soc = Soc::from_json(text, origin)?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let file = serde_json::from_str(text)
+            .expect("the verifier accepts no more than the types of the file");
+        Ok(Self { file, soc })
+    }
+
+    /// The file's contents.
+    pub fn file(&self) -> &SocFile {
+        &self.file
+    }
+
+    /// Classes that a processor has a model for at its first operating point.
+    pub(super) fn classes(&self, processor: &str) -> BTreeSet<OpClass> {
+        let found = self.soc.processor(processor);
+        found.map_or_else(BTreeSet::new, |id| {
+            let point = &self.soc.processors[id].operating_points[0];
+            point.models.keys().copied().collect()
+        })
+    }
+
+    /// Power of the board around the processors.
+    pub(super) fn idle(&self) -> f64 {
+        self.soc.base.value()
+    }
+
+    /// Static power of a processor at its first operating point.
+    pub(super) fn static_power(&self, processor: &str) -> f64 {
+        let found = self.soc.processor(processor);
+        found.map_or(0.0, |id| {
+            self.soc.processors[id].operating_points[0]
+                .static_power
+                .value()
+        })
+    }
+}
+
+/// The base with what was fitted in place of what it says.
+pub(super) fn written(
+    base: &BaseProfile,
+    fits: &BTreeMap<String, ProcessorFit>,
+    idle: Option<f64>,
+    origin: Option<&str>,
+    notices: &mut Vec<Notice>,
+) -> SocFile {
+    let mut file = base.file.clone();
+    let with_origin = |note: &str| match origin {
+        Some(origin) => format!("{note}; {origin}"),
+        None => note.to_owned(),
+    };
+    for processor in &mut file.processors {
+        let Some(fit) = fits.get(&processor.name) else {
+            continue;
+        };
+        let static_power = base.static_power(&processor.name);
+        let others = processor.operating_points.iter().skip(1);
+        let full: Vec<String> = others
+            .filter(|point| point.like.is_none())
+            .map(|point| point.name.clone())
+            .collect();
+        if !full.is_empty() {
+            notices.push(Notice::new(
+                format!("{}, {}", processor.name, full.join(", ")),
+                "measurements are taken for the first operating point",
+                "these keep the base profile's models; give them by `like` to let them follow",
+            ));
+        }
+        // The file's first point refers to no other one where it is the one that others are like.
+        if let Some(first) = processor.operating_points.first_mut() {
+            spell_out(first, base, &processor.name);
+            set_models(first, fit, &with_origin);
+            set_powers(first, fit, static_power, &with_origin);
+        }
+    }
+    if let Some(idle) = idle {
+        file.board.base_w = Number::Sourced {
+            value: round(idle),
+            source: Source::Measured,
+            note: Some(with_origin("median board power while nothing runs")),
+        };
+    }
+    file
+}
+
+/// Writes out a first point that is given by `like`, since it no longer is like another one.
+fn spell_out(point: &mut OperatingPointEntry, base: &BaseProfile, processor: &str) {
+    if point.like.take().is_none() {
+        return;
+    }
+    point.time_factor = None;
+    point.power_factor = None;
+    let Some(id) = base.soc.processor(processor) else {
+        return;
+    };
+    let full = &base.soc.processors[id].operating_points[0];
+    for (class, power) in &full.dynamic_power {
+        point.dynamic_w.insert(*class, Number::Plain(power.value()));
+    }
+    for (class, model) in &full.models {
+        point.models.push(ModelEntry {
+            class: *class,
+            dtype: "any".to_owned(),
+            features: model.features.clone(),
+            coefficients: model
+                .coefficients
+                .iter()
+                .map(|rate| Number::Plain(*rate))
+                .collect(),
+            combine: if model.max {
+                Combine::Max
+            } else {
+                Combine::Sum
+            },
+            winograd: kernels(model.winograd),
+            seen: (!model.seen.is_empty()).then(|| model.seen.clone()),
+            source: Some(model.source),
+            note: None,
+        });
+    }
+}
+
+/// The choice as profiles state it: nothing where it is the usual one.
+fn kernels(winograd: Winograd) -> Option<WinogradKernels> {
+    match winograd {
+        Winograd::Square => None,
+        Winograd::None => Some(WinogradKernels::None),
+        Winograd::Strips => Some(WinogradKernels::Strips),
+    }
+}
+
+fn set_models(
+    point: &mut OperatingPointEntry,
+    fit: &ProcessorFit,
+    with_origin: &impl Fn(&str) -> String,
+) {
+    let mut entries: BTreeMap<OpClass, ModelEntry> = point
+        .models
+        .drain(..)
+        .map(|entry| (entry.class, entry))
+        .collect();
+    for (class, model) in &fit.models {
+        entries.insert(*class, entry(*class, model, with_origin));
+    }
+    point.models = entries.into_values().collect();
+}
+
+fn entry(class: OpClass, model: &ClassFit, with_origin: &impl Fn(&str) -> String) -> ModelEntry {
+    ModelEntry {
+        class,
+        dtype: "float".to_owned(),
+        features: model
+            .terms
+            .iter()
+            .map(|(feature, _)| feature.name().to_owned())
+            .collect(),
+        coefficients: model
+            .terms
+            .iter()
+            .map(|(_, rate)| Number::Plain(*rate))
+            .collect(),
+        combine: Combine::Sum,
+        winograd: kernels(model.winograd),
+        seen: (!model.seen.is_empty())
+            .then(|| model.seen.iter().map(|range| range.map(round)).collect()),
+        source: Some(model.source),
+        note: Some(with_origin(&model.note)),
+    }
+}
+
+fn set_powers(
+    point: &mut OperatingPointEntry,
+    fit: &ProcessorFit,
+    static_power: f64,
+    with_origin: &impl Fn(&str) -> String,
+) {
+    let classes: BTreeSet<OpClass> = point.models.iter().map(|entry| entry.class).collect();
+    match &fit.power {
+        Some(power) => {
+            let measured: BTreeSet<OpClass> = fit
+                .models
+                .iter()
+                .filter(|(_, model)| model.operators > 0)
+                .map(|(class, _)| *class)
+                .collect();
+            for class in classes {
+                let above_idle = power
+                    .by_class
+                    .get(&class)
+                    .copied()
+                    .unwrap_or(power.constant);
+                let is_measured = measured.contains(&class);
+                let number = Number::Sourced {
+                    value: round((above_idle - static_power).max(0.0)),
+                    source: if is_measured { Source::Fitted } else { Source::Estimated },
+                    note: (class == OpClass::Conv).then(|| {
+                        with_origin(&format!(
+                            "board power above idle, {} W and {} W for each 10^9 operations a second of the class, less the static power",
+                            power.constant, power.per_gigaflops
+                        ))
+                    }),
+                };
+                point.dynamic_w.insert(class, number);
+            }
+        }
+        None => {
+            // A class that is new needs a power; the largest known one is the careful choice.
+            let largest = point
+                .dynamic_w
+                .values()
+                .map(|number| match number {
+                    Number::Plain(value) | Number::Sourced { value, .. } => *value,
+                })
+                .fold(0.0, f64::max);
+            for class in classes {
+                point
+                    .dynamic_w
+                    .entry(class)
+                    .or_insert_with(|| Number::Sourced {
+                        value: largest,
+                        source: Source::Assumed,
+                        note: Some(
+                            "no power was measured; the largest of the base profile".to_owned(),
+                        ),
+                    });
+            }
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Folds padding into the convolutions and pools behind it, whose own padding can say the same.
+//!
+//! Exporters write it apart where a framework pads unevenly, as TensorFlow's `SAME` does.
+//! The windows then read what the padding read, and the padded copy is never made.
+//! Zeros fold into convolutions, and into averages that count them; minus infinity folds into maxima.
+//! Padding stays if anybody else reads its result, if it cuts off instead of adding, or if it pads channels or with another value.
+
+use paracompile_plan::{Bytes as Size, OpClass};
+
+use crate::ir::OpKind;
+
+use super::attributes::Attributes;
+use super::link::{Links, Slot, path};
+use super::propagate::{Operator, Propagated};
+use super::value::Data;
+use super::wire::GraphProto;
+
+/// What an operator puts around an image.
+#[derive(Debug)]
+struct Padding {
+    image: Slot,
+    padded: Slot,
+    fill: Fill,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Fill {
+    Zero,
+    /// Minus infinity, or the lowest number.
+    Lowest,
+}
+
+/// Folds what can be folded.
+pub(super) fn fold(proto: &GraphProto, links: &Links<'_>, known: &mut Propagated) {
+    let mut readers: Vec<Vec<usize>> = vec![Vec::new(); known.values.len()];
+    for (index, operator) in known.operators.iter().enumerate() {
+        for &slot in operator.inputs.iter().flatten() {
+            readers[slot].push(index);
+        }
+    }
+    let mut is_output = vec![false; known.values.len()];
+    for &slot in &links.outputs {
+        is_output[known.aliases[slot]] = true;
+    }
+    let mut is_folded = vec![false; known.operators.len()];
+    for index in 0..known.operators.len() {
+        let Some(padding) = padding(proto, links, known, index) else {
+            continue;
+        };
+        let windows = &readers[padding.padded];
+        let folds = !is_output[padding.padded]
+            && !windows.is_empty()
+            && windows
+                .iter()
+                .all(|&reader| can_pad(proto, &known.operators[reader], &padding));
+        if folds {
+            let (before, after) = (size(known, padding.padded), size(known, padding.image));
+            for &reader in windows {
+                let window = &mut known.operators[reader];
+                window.inputs[0] = Some(padding.image);
+                let others = window.work.input_bytes - before;
+                window.work.input_bytes = others + after;
+            }
+            is_folded[index] = true;
+        }
+    }
+    let mut is_folded = is_folded.into_iter();
+    let (folded, kept) = std::mem::take(&mut known.operators)
+        .into_iter()
+        .partition::<Vec<_>, _>(|_| is_folded.next().unwrap_or(false));
+    known.operators = kept;
+    let nodes = folded.iter().map(|operator| operator.node);
+    known.folded.paddings = nodes.map(|node| path(node, &proto.node[node])).collect();
+}
+
+/// The padding that an operator is, if it adds around an image and does nothing else.
+fn padding(
+    proto: &GraphProto,
+    links: &Links<'_>,
+    known: &Propagated,
+    index: usize,
+) -> Option<Padding> {
+    let operator = &known.operators[index];
+    let node = &proto.node[operator.node];
+    if operator.kind != OpKind::Compute(OpClass::Pad) || node.op_type != "Pad" {
+        return None;
+    }
+    let image = operator.inputs.first().copied().flatten()?;
+    let &[padded] = operator.outputs.as_slice() else {
+        return None;
+    };
+    let (from, to) = (
+        known.values[image].as_ref()?,
+        known.values[padded].as_ref()?,
+    );
+    let is_spatial = from.shape.0.len() > 2 && from.shape.0[..2] == to.shape.0[..2];
+    let attributes = Attributes(&node.attribute);
+    let is_constant = matches!(attributes.string("mode"), Ok(None | Some("" | "constant")));
+    let adds = |pads: &[i64]| pads.iter().all(|&pad| pad >= 0);
+    let adds_only = match (
+        attributes.ints("pads").ok()?,
+        operand(links, known, operator, 1),
+    ) {
+        (Some(pads), _) => adds(pads),
+        (None, Some(Data::Integers(pads))) => adds(pads),
+        (None, Some(Data::Reals(_)) | None) => false,
+    };
+    let fill = match operand(links, known, operator, 2) {
+        Some(Data::Reals(fill)) => fill.first().copied()?,
+        Some(Data::Integers(_)) => return None,
+        None if links.reads[operator.node]
+            .get(2)
+            .copied()
+            .flatten()
+            .is_some() =>
+        {
+            return None;
+        }
+        None => f64::from(attributes.float("value").ok()?.unwrap_or(0.0)),
+    };
+    (is_spatial && is_constant && adds_only).then_some(Padding {
+        image,
+        padded,
+        fill: Fill::of(fill)?,
+    })
+}
+
+/// The elements of a constant operand of a node, parameters included.
+fn operand<'a>(
+    links: &Links<'_>,
+    known: &'a Propagated,
+    operator: &Operator,
+    position: usize,
+) -> Option<&'a Data> {
+    let slot = links.reads[operator.node]
+        .get(position)
+        .copied()
+        .flatten()?;
+    known.values[known.aliases[slot]].as_ref()?.data.as_ref()
+}
+
+impl Fill {
+    fn of(value: f64) -> Option<Self> {
+        if value.abs() < f64::MIN_POSITIVE {
+            Some(Self::Zero)
+        } else if value <= f64::from(f32::MIN) {
+            Some(Self::Lowest)
+        } else {
+            None
+        }
+    }
+}
+
+/// Whether an operator reads the padded image alone as its image, and its own padding could say the same.
+fn can_pad(proto: &GraphProto, operator: &Operator, padding: &Padding) -> bool {
+    let node = &proto.node[operator.node];
+    let attributes = Attributes(&node.attribute);
+    let states_padding = matches!(
+        attributes.string("auto_pad"),
+        Ok(None | Some("" | "NOTSET" | "VALID"))
+    );
+    let is_set = |attribute| attributes.is_set(attribute).unwrap_or(true);
+    let pads_itself = match attributes.ints("pads") {
+        Ok(None) => false,
+        Ok(Some(pads)) => pads.iter().any(|&pad| pad != 0),
+        Err(_) => true,
+    };
+    let takes_fill = match (node.op_type.as_str(), padding.fill) {
+        ("Conv", Fill::Zero) => true,
+        // A last window that hangs over the end would count other elements.
+        ("AveragePool", Fill::Zero) => {
+            !is_set("ceil_mode") && (!pads_itself || is_set("count_include_pad"))
+        }
+        ("MaxPool", Fill::Lowest) => !is_set("ceil_mode") && operator.outputs.len() == 1,
+        _ => false,
+    };
+    let is_image = operator
+        .inputs
+        .iter()
+        .enumerate()
+        .all(|(position, slot)| (*slot == Some(padding.padded)) == (position == 0));
+    matches!(operator.kind, OpKind::Compute(_)) && states_padding && takes_fill && is_image
+}
+
+fn size(known: &Propagated, slot: Slot) -> Size {
+    known.values[slot]
+        .as_ref()
+        .and_then(|value| value.shape.bytes(value.dtype))
+        .expect("operands were inferred and sized before")
+}

@@ -1,0 +1,87 @@
+//! Profiles as text that people read and change: what fits on a line is on one.
+
+use serde_json::Value;
+
+use super::file::SocFile;
+
+const WIDTH: usize = 160;
+
+/// The profile as text, with a line break at the end: the same profile gives the same bytes.
+///
+/// # Panics
+/// Never: a profile holds only strings, finite numbers, lists and objects with string keys.
+pub fn profile_text(file: &SocFile) -> String {
+    let value = serde_json::to_value(file)
+        .expect("a profile holds strings, finite numbers, lists and objects with string keys");
+    let mut text = String::new();
+    write(&value, 0, 0, &mut text);
+    text.push('\n');
+    text
+}
+
+/// Writes a value that starts at `column` and whose lines are indented by `indent`; the depth is that of the types.
+fn write(value: &Value, indent: usize, column: usize, text: &mut String) {
+    let line = one_line(value);
+    if column + line.len() <= WIDTH {
+        text.push_str(&line);
+        return;
+    }
+    let inner = indent + 2;
+    let pad = " ".repeat(inner);
+    match value {
+        Value::Object(map) => {
+            text.push('{');
+            for (index, (key, value)) in map.iter().enumerate() {
+                let key = Value::from(key.as_str());
+                let start = format!("{}\n{pad}{key}: ", if index > 0 { "," } else { "" });
+                text.push_str(&start);
+                write(value, inner, start.len(), text);
+            }
+            text.push_str(&format!("\n{}}}", " ".repeat(indent)));
+        }
+        Value::Array(list) => {
+            text.push('[');
+            for (index, value) in list.iter().enumerate() {
+                text.push_str(&format!("{}\n{pad}", if index > 0 { "," } else { "" }));
+                write(value, inner, inner, text);
+            }
+            text.push_str(&format!("\n{}]", " ".repeat(indent)));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => text.push_str(&line),
+    }
+}
+
+fn one_line(value: &Value) -> String {
+    match value {
+        Value::Object(map) => {
+            let fields: Vec<String> = map
+                .iter()
+                .map(|(key, value)| format!("{}: {}", Value::from(key.as_str()), one_line(value)))
+                .collect();
+            format!("{{{}}}", fields.join(", "))
+        }
+        Value::Array(list) => {
+            let elements: Vec<String> = list.iter().map(one_line).collect();
+            format!("[{}]", elements.join(", "))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::soc::Soc;
+
+    #[test]
+    fn the_text_of_a_profile_is_the_profile() {
+        let text = Soc::builtin_text("vim3").unwrap();
+        let file: SocFile = serde_json::from_str(text).unwrap();
+        let written = profile_text(&file);
+        assert_eq!(serde_json::from_str::<SocFile>(&written).unwrap(), file);
+        assert!(written.lines().count() > 100);
+        let longest = written.lines().map(str::len).max().unwrap();
+        // A note is never broken.
+        assert!(longest < 500, "{longest}");
+    }
+}

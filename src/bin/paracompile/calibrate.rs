@@ -1,0 +1,290 @@
+//! `paracompile calibrate`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use paracompile::calibrate::{
+    BaseProfile, CalibrateError, Calibration, ClassSummary, Fidelity, FidelityReport, Level,
+    LevelErrors, Measurements, ProcessorSummary, Quantity, calibrate, judge,
+};
+use paracompile::plan::{write_json, write_text};
+use paracompile::soc::{Soc, profile_text};
+use serde_json::json;
+
+use crate::args::CalibrateArgs;
+use crate::failure::{Failure, Kind};
+use crate::input::{counted, printed};
+use crate::terminal;
+
+/// Runs the command.
+pub(crate) fn run(args: &CalibrateArgs) -> Result<ExitCode, Failure> {
+    let base = BaseProfile::find(&args.soc).map_err(|error| failed(&error))?;
+    let mut names = BTreeMap::new();
+    for (measured, name) in &args.rename {
+        if names
+            .insert(measured.clone(), name.clone())
+            .is_some_and(|before| before != *name)
+        {
+            return Err(Failure::new(
+                Kind::Usage,
+                format!("--rename {measured}: given two names"),
+            ));
+        }
+    }
+    let measured = Measurements::read(&args.data)
+        .and_then(|measured| measured.renamed(&names))
+        .map_err(|error| failed(&error))?;
+    let fitted =
+        calibrate(&measured, &base, args.note.as_deref()).map_err(|error| failed(&error))?;
+    let judged = if args.leave_one_out || args.report.is_some() {
+        Some(judge(&measured, &base).map_err(|error| failed(&error))?)
+    } else {
+        None
+    };
+    let mut written = Vec::new();
+    if let Some(path) = &args.output {
+        let text = profile_text(&fitted.profile);
+        Soc::from_json(&text, "the fitted profile")
+            .map_err(|error| Failure::from_error(Kind::Bug, &error))?;
+        write_text(path, &text).map_err(|error| Failure::from_error(Kind::File, &error))?;
+        written.push(path);
+    }
+    if let (Some(path), Some(report)) = (&args.report, &judged) {
+        write_json(path, report).map_err(|error| Failure::from_error(Kind::File, &error))?;
+        written.push(path);
+    }
+    if args.json {
+        let value = json!({
+            "processors": fitted.processors,
+            "notices": fitted.notices,
+            "fidelity": judged.as_ref().map(|report| &report.processors),
+        });
+        let text = serde_json::to_string_pretty(&value).expect("JSON values serialise");
+        return printed(&format!("{text}\n"));
+    }
+    let mut text = summary(&fitted);
+    if let Some(report) = judged.as_ref().filter(|_| args.leave_one_out) {
+        text.push_str(&fidelity(report));
+    }
+    for path in written {
+        let _ = writeln!(text, "Written to {}", path.display());
+    }
+    if args.output.is_none() {
+        terminal::note("note: no profile is written; say where with -o FILE");
+    }
+    printed(&text)
+}
+
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "all that is wrong inside the measurements reads the same, and variants may be added"
+)]
+fn failed(error: &CalibrateError) -> Failure {
+    match error {
+        CalibrateError::UnknownProcessors { .. }
+        | CalibrateError::RenamedNothing { .. }
+        | CalibrateError::RenamedTogether { .. } => Failure::from_error(Kind::Usage, error),
+        _ => Failure::from_error(Kind::Profile, error)
+            .with_help("docs/calibration.md describes the files"),
+    }
+}
+
+/// What was fitted, then what was missing.
+fn summary(fitted: &Calibration) -> String {
+    let mut text = String::new();
+    for processor in &fitted.processors {
+        heading(&mut text, processor);
+        let rows: Vec<Vec<String>> = processor
+            .classes
+            .iter()
+            .filter(|class| class.operators > 0)
+            .map(|class| class_row(class, processor))
+            .collect();
+        table(
+            &mut text,
+            &["class", "operators", "rows", "outliers", "error", "source"],
+            &rows,
+        );
+        let borrowed: Vec<&str> = processor
+            .classes
+            .iter()
+            .filter(|class| class.operators == 0)
+            .map(|class| class.class.name())
+            .collect();
+        if !borrowed.is_empty() {
+            let _ = writeln!(text, "  not measured: {}", borrowed.join(", "));
+        }
+        text.push('\n');
+    }
+    if !fitted.notices.is_empty() {
+        let _ = writeln!(text, "What was missing or odd, and what was done instead");
+        for notice in &fitted.notices {
+            let _ = writeln!(text, "  {notice}");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn heading(text: &mut String, processor: &ProcessorSummary) {
+    let _ = write!(text, "{}: ", processor.processor);
+    match processor.group_error {
+        Some(error) => {
+            let _ = write!(
+                text,
+                "times of {}, error {}, {}",
+                counted(processor.groups, "group"),
+                percent(error),
+                counted(processor.group_outliers.len(), "outlier")
+            );
+        }
+        None => text.push_str("times of operators"),
+    }
+    let _ = write!(text, "; Winograd's algorithm: {}", processor.winograd);
+    if let (Some(constant), Some(rate), Some(error)) = (
+        processor.power_w,
+        processor.power_w_per_gigaflops,
+        processor.power_error,
+    ) {
+        let _ = write!(
+            text,
+            "; {constant} W + {rate} W s/GFLOP above idle, error of board power {}",
+            percent(error)
+        );
+    }
+    text.push('\n');
+}
+
+fn class_row(class: &ClassSummary, processor: &ProcessorSummary) -> Vec<String> {
+    let single = processor.group_error.is_none();
+    let source = serde_json::to_value(class.source).unwrap_or_default();
+    vec![
+        class.class.name().to_owned(),
+        class.operators.to_string(),
+        if single {
+            class.rows.to_string()
+        } else {
+            String::new()
+        },
+        if single {
+            class.outliers.len().to_string()
+        } else {
+            String::new()
+        },
+        class.error.map_or_else(String::new, percent),
+        source.as_str().unwrap_or_default().to_owned(),
+    ]
+}
+
+/// Errors of left-out networks.
+fn fidelity(report: &FidelityReport) -> String {
+    let mut text = String::from(
+        "Each network predicted from the others: root mean square of relative errors\n",
+    );
+    let rows: Vec<Vec<String>> = report
+        .processors
+        .iter()
+        .flat_map(|one| one.levels.iter().map(|level| level_row(one, level)))
+        .collect();
+    table(
+        &mut text,
+        &[
+            "processor",
+            "of",
+            "count",
+            "covered classes",
+            "all",
+            "not covered",
+            "repetitions differ",
+        ],
+        &rows,
+    );
+    text.push_str(
+        "\nRelative error of each network's time, and the share of it that is not covered\n",
+    );
+    let rows: Vec<Vec<String>> = report
+        .processors
+        .iter()
+        .flat_map(|one| {
+            one.networks.iter().map(|network| {
+                vec![
+                    one.processor.clone(),
+                    network.name.clone(),
+                    network.covered.map_or_else(|| "–".to_owned(), signed),
+                    signed(network.all),
+                    percent(network.uncovered),
+                ]
+            })
+        })
+        .collect();
+    table(
+        &mut text,
+        &[
+            "processor",
+            "network",
+            "covered classes",
+            "all",
+            "not covered",
+        ],
+        &rows,
+    );
+    text.push('\n');
+    text
+}
+
+fn level_row(processor: &Fidelity, level: &LevelErrors) -> Vec<String> {
+    let what = match (level.level, level.quantity) {
+        (Level::Operator, Quantity::Time) => "time of operators",
+        (Level::Group, Quantity::Time) => "time of groups",
+        (Level::Network, Quantity::Time) => "time of networks",
+        (Level::Operator, Quantity::Energy) => "energy of operators",
+        (Level::Group, Quantity::Energy) => "energy of groups",
+        (Level::Network, Quantity::Energy) => "energy of networks",
+    };
+    vec![
+        processor.processor.clone(),
+        what.to_owned(),
+        level.count.to_string(),
+        level.covered.map_or_else(|| "–".to_owned(), percent),
+        percent(level.all),
+        percent(level.uncovered),
+        level.noise.map_or_else(|| "–".to_owned(), percent),
+    ]
+}
+
+fn percent(fraction: f64) -> String {
+    format!("{:.1}%", fraction * 100.0)
+}
+
+fn signed(fraction: f64) -> String {
+    format!("{:+.1}%", fraction * 100.0)
+}
+
+/// Columns as wide as their widest cell; words to the left, numbers to the right.
+fn table(text: &mut String, header: &[&str], rows: &[Vec<String>]) {
+    let widths: Vec<usize> = (0..header.len())
+        .map(|column| {
+            let cells = rows.iter().map(|row| row[column].chars().count());
+            cells.chain([header[column].len()]).max().unwrap_or(0)
+        })
+        .collect();
+    let is_number = |column: usize| {
+        rows.iter()
+            .all(|row| !row[column].starts_with(|first: char| first.is_alphabetic()))
+    };
+    let header: Vec<String> = header.iter().map(|&cell| cell.to_owned()).collect();
+    for row in std::iter::once(&header).chain(rows) {
+        let mut line = String::new();
+        for (column, cell) in row.iter().enumerate() {
+            let blank = " ".repeat(widths[column].saturating_sub(cell.chars().count()));
+            let (before, after) = if is_number(column) {
+                (blank, String::new())
+            } else {
+                (String::new(), blank)
+            };
+            let _ = write!(line, "  {before}{cell}{after}");
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+}
