@@ -234,6 +234,8 @@ def test_nothing_is_cut_off(visit, report, name, width):
             page.click(f"text={view}")
             over = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
             assert over <= 0, f"{over} pixels too wide"
+            tables = "[...document.querySelectorAll('.wide')].filter(box => box.scrollWidth > box.clientWidth + 1).length"
+            assert page.evaluate(tables) == 0, "a table has to be scrolled sideways"
             outside = page.evaluate(
                 """() => {
                     const cut = [];

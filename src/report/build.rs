@@ -162,14 +162,18 @@ fn named(front: &Front) -> Vec<(String, Kind, &str)> {
             (baseline.name.clone(), Kind::Baseline, file)
         })
         .collect();
-    for (strategy, best) in &front.best_by_strategy {
+    let fastest = front.best_by_strategy.iter();
+    let fastest = fastest.map(|(strategy, best)| (format!("fastest-{strategy}"), best));
+    let most_frames = front.most_frames_by_strategy.iter();
+    let most_frames = most_frames.map(|(strategy, best)| (format!("most-frames-{strategy}"), best));
+    for (id, best) in fastest.chain(most_frames) {
         let Some(file) = best.plan.as_deref() else {
             continue;
         };
         let is_new =
             |list: &[(String, Kind, &str)]| list.iter().all(|(_, _, other)| *other != file);
         if is_new(&named) && is_new(&baselines) {
-            named.push((format!("fastest-{strategy}"), Kind::Best, file));
+            named.push((id, Kind::Best, file));
         }
     }
     named.extend(baselines);
@@ -375,6 +379,7 @@ mod tests {
         run.front.recommended = "plans/03.json".to_owned();
         run.front.plans.truncate(1);
         run.front.best_by_strategy.clear();
+        run.front.most_frames_by_strategy.clear();
         assert_eq!(
             refusal(&run),
             "front.json: the recommended plan plans/03.json is not on the front"

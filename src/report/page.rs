@@ -105,7 +105,7 @@ pub(super) struct PlanHead<'a> {
 #[serde(rename_all = "lowercase")]
 pub(super) enum Kind {
     Front,
-    /// The fastest of its shape, and not on the front.
+    /// The fastest of its shape, or that with most frames, and not on the front.
     Best,
     Baseline,
 }

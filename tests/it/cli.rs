@@ -376,7 +376,15 @@ fn a_simulation_says_what_the_plan_says() {
 fn costs_that_are_written_and_read_back_change_nothing_but_the_digest() {
     let desk = Desk::new().with_model(GOOGLENET);
     let run = |out: &str, more: &[&str]| {
-        let base = [GOOGLENET, "--soc", "vim3", "-q", "--no-plots", "--out", out];
+        let base = [
+            GOOGLENET,
+            "--soc",
+            "vim3",
+            "-q",
+            "--no-plots",
+            "--no-report",
+        ];
+        let base = [&base[..], &["--out", out]].concat();
         desk.run(&[&base[..], more].concat()).done();
         desk.files(out)
     };

@@ -73,8 +73,10 @@ fn front(directory: &Path) -> Result<Front, Failure> {
 /// Every plan that the front names, once.
 fn plans<'f>(directory: &Path, front: &'f Front) -> Result<Vec<(&'f str, Plan)>, Failure> {
     let own = front.plans.iter().map(|plan| plan.file.as_str());
-    let best = front.best_by_strategy.values();
-    let best = best.filter_map(|best| best.plan.as_deref());
+    let fastest = front.best_by_strategy.values();
+    let best = fastest
+        .chain(front.most_frames_by_strategy.values())
+        .filter_map(|best| best.plan.as_deref());
     let baselines = front.baselines.iter();
     let baselines = baselines.map(|baseline| baseline.file.as_str());
     let mut files: Vec<&str> = own.chain(best).chain(baselines).collect();

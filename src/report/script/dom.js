@@ -53,7 +53,7 @@ const icon = (plan) =>
   svg("svg", { class: "icon", viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" }, mark(plan, 8, 8, 5.5));
 
 const swatch = (colour) => h("span", { class: "swatch", style: { background: colour } });
-const chip = (processor) => h("span", { class: "chip" }, swatch(colourOf(processor)), run.processors[processor]);
+const chip = (processor) => h("span", { class: "chip" }, h("span", { class: "bar", style: { background: colourOf(processor) } }), run.processors[processor]);
 
 // Stages as chips: processors of a stage joined by a plus, stages by an arrow.
 const stageChips = (plan) =>

@@ -218,10 +218,9 @@ function drawPlans() {
   const columns = [
     { title: "Plan", key: (plan) => run.plans.indexOf(plan), cell: (plan) => [
       h("a", { href: `#plan=${encodeURIComponent(plan.id)}` }, icon(plan), h("span", null, clip(plan.id, 40))),
-      run.plans.indexOf(plan) === run.recommended ? h("span", { class: "tag" }, "recommended") : null,
       h("div", { class: "narrow soft" }, stagesOf(plan)),
     ] },
-    { title: "Strategy", key: (plan) => plan.strategy, class: "wider", cell: (plan) => (plan.kind === "best" ? `fastest ${plan.strategy}` : plan.strategy) },
+    { title: "Strategy", key: (plan) => plan.strategy, class: "wider", cell: (plan) => plan.strategy },
     { title: "Stages", class: "wider", key: stagesOf, cell: stageChips },
     { title: `Latency (${latency.unit})`, class: "number", note: "One frame through an empty pipeline", key: (plan) => plan.latency, cell: (plan) => latency.show(plan.latency) },
     { title: `Paced (${latency.unit})`, class: "number wider", note: "Latency while a frame enters every interval", key: (plan) => plan.paced, cell: (plan) => latency.show(plan.paced) },
@@ -229,7 +228,10 @@ function drawPlans() {
     { title: "Frames/s", class: "number", down: true, key: throughput, cell: (plan) => rate.show(throughput(plan)) },
     { title: `Energy (${energy.unit})`, class: "number", note: "Active energy a frame: the processors in use", key: (plan) => plan.active, cell: (plan) => energy.show(plan.active) },
     { title: "Gap", class: "number wider", note: "How far the latency can be above the least possible for these stages and processors", key: (plan) => gapOf(plan.proof), cell: (plan) => showGap(gapOf(plan.proof)) },
-    { title: "Best at", class: "wider", key: (plan) => (plan.labels.length > 0 ? plan.labels.join(", ") : "~"), cell: (plan) => plan.kind === "baseline" ? "baseline" : plan.labels.map((label, index) => [h("span", { class: "phrase" }, label, index < plan.labels.length - 1 ? "," : ""), " "]) },
+    { title: "Best at", class: "wider", key: (plan) => (plan.labels.length > 0 ? plan.labels.join(", ") : "~"), cell: (plan) => plan.kind === "baseline" ? "baseline" : plan.kind === "best" ? "best of its shape" : [
+      run.plans.indexOf(plan) === run.recommended ? [h("span", { class: "tag" }, "recommended"), " "] : null,
+      plan.labels.map((label, index) => [h("span", { class: "phrase" }, label, index < plan.labels.length - 1 ? "," : ""), " "]),
+    ] },
   ];
   const redraw = () => drawPlans();
   const rows = sorted(run.plans, columns, front.table).map((plan) => {

@@ -248,7 +248,7 @@ function paintTasks(inside, queue, shifted, tone, at, bar) {
 
 function inkOn(colour) {
   const [r, g, b] = [1, 3, 5].map((from) => parseInt(colour.slice(from, from + 2), 16));
-  return 0.299 * r + 0.587 * g + 0.114 * b < 110 ? "dark" : "light";
+  return 0.299 * r + 0.587 * g + 0.114 * b < 122 ? "dark" : "light";
 }
 
 // The text, or its start, where at least three letters fit.

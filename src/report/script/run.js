@@ -14,16 +14,34 @@ const WAITED_FOR = [
   "a free copy of a buffer",
 ];
 
-// Colours that people with any kind of colour vision tell apart (Okabe and Ito, 2008).
-// Strategies and processors share none, as far as eight colours go, and strategies differ in shape too.
+// Colours that people with any kind of colour vision tell apart (Okabe and Ito, 2008); those of the pictures beside the page.
+// Strategies are marks of their own shapes, processors are bars with names, so that a colour never stands alone.
 const STRATEGIES = {
-  "single": { colour: "#7a7a7a", shape: "circle" },
+  "single": { colour: "#787878", shape: "circle" },
   "para-only": { colour: "#0072b2", shape: "square" },
   "pipe-only": { colour: "#e69f00", shape: "triangle" },
   "hybrid": { colour: "#009e73", shape: "diamond" },
 };
-const PROCESSORS = ["#56b4e9", "#d55e00", "#cc79a7", "#f0e442", "#9a9a9a", "#0072b2", "#009e73", "#e69f00"];
-const colourOf = (processor) => PROCESSORS[processor % PROCESSORS.length];
+const HUES = ["#0072b2", "#e69f00", "#009e73", "#56b4e9", "#cc79a7", "#d55e00", "#787878"];
+// Names that many chips use have their colour in every report.
+const USUAL = [["big", "cpu", "a76", "a73", "a78"], ["gpu"], ["npu", "npu0", "dla"], ["little", "a55", "a53"], ["dsp", "dsp0", "mid", "npu1"], ["dsp1", "npu2"]];
+const usual = (name) => USUAL.findIndex((names) => names.includes(name.toLowerCase()));
+
+// A hue for each processor: the usual one, else the first that is free from where its letters lead.
+const COLOURS = (() => {
+  const spread = (name) => new TextEncoder().encode(name).reduce((sum, byte) => (Math.imul(sum, 31) + byte) >>> 0, 0) % (HUES.length - 1);
+  const taken = new Set();
+  const colours = new Map();
+  const order = [...run.processors].sort((a, b) => (usual(a) < 0) - (usual(b) < 0) || (a < b ? -1 : 1));
+  for (const name of order) {
+    let slot = usual(name) < 0 ? spread(name) : usual(name);
+    for (let step = 0; taken.has(slot) && step < HUES.length; step += 1) slot = (slot + 1) % HUES.length;
+    taken.add(slot);
+    colours.set(name, HUES[slot]);
+  }
+  return run.processors.map((name) => colours.get(name));
+})();
+const colourOf = (processor) => COLOURS[processor];
 
 // A number with so many significant digits, without an exponent.
 function significant(value, digits) {
@@ -75,7 +93,11 @@ function showGap(gap) {
 }
 const stagesOf = (plan) =>
   plan.stages.map((stage) => stage.processors.map((id) => run.processors[id]).join("+")).join(" | ");
-const titleOf = (plan) => (plan.kind === "front" ? `Plan ${plan.id}` : plan.kind === "best" ? `Fastest ${plan.strategy}` : plan.id);
+const titleOf = (plan) => {
+  if (plan.kind === "front") return `Plan ${plan.id}`;
+  if (plan.kind === "baseline") return plan.id;
+  return plan.id.startsWith("most-frames") ? `Most frames, ${plan.strategy}` : `Fastest ${plan.strategy}`;
+};
 
 // The last part of a path-like name, which tells operators apart.
 const shortName = (name) => name.replace(/_output_0$/, "").replace(/^\/+|\/+$/g, "");
