@@ -571,7 +571,7 @@ mod tests {
         );
         assert_eq!(
             tail_that_fits("loss3/classifier_with_long_name", look, 40.0).as_deref(),
-            Some("clas…")
+            Some("classi…")
         );
         assert_eq!(tail_that_fits(name, look, 8.0), None);
     }

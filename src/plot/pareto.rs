@@ -609,6 +609,13 @@ mod tests {
         let mut front = with_cloud(samples::front(3), 2);
         let cloud = front.cloud.as_mut().unwrap();
         cloud.mappings[0].latency_s = 9.0;
+        let near = &front.plans[1].figures;
+        cloud.mappings[1] = CloudMapping {
+            latency_s: near.latency_s,
+            interval_s: near.interval_s,
+            energy_active_j: near.energy_active_j,
+            strategy: Strategy::Hybrid,
+        };
         let picture = pareto(&front);
         assert!(picture.contains("\n1 lie outside\n"));
         assert!(picture.contains("\none of each 0.4%\n"));

@@ -139,7 +139,7 @@ mod tests {
         let text = graph_dot(&plan);
         assert!(text.contains("subgraph cluster_1 {"), "{text}");
         assert!(
-            text.contains("label=\"a\\\"b\\\\c\\nconv on p0, 5 ns\""),
+            text.contains("label=\"a\\\"b\\\\c\\nconv on p0, 5.00 ns\""),
             "{text}"
         );
         assert!(text.contains("t0 -> t1 [label=\"12 B moved\", color=black"));
