@@ -269,7 +269,7 @@ impl<'c, 'b> Chart<'c, 'b> {
         // Rims first, so that no mark is hidden under the rim of a neighbour.
         for plan in &self.front.plans {
             let at = self.at(&plan.figures);
-            self.canvas.mark(Mark::Circle, at, 7.5, WHITE);
+            self.canvas.mark(Mark::Circle, at, 7.0, WHITE);
         }
         for plan in &self.front.plans {
             let (colour, mark) = strategy(plan.strategy);

@@ -11,6 +11,9 @@ use super::dataflow::{Dataflow, Node};
 use crate::partition::quoted;
 
 /// The tasks of `plan` as Graphviz text.
+///
+/// # Panics
+/// Never: writing to a string cannot fail.
 pub fn graph_dot(plan: &Plan) -> String {
     let mut text = String::new();
     write_graph(&mut text, plan).expect("writing to a string cannot fail");
