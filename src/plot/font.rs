@@ -1,6 +1,6 @@
 //! The font of all pictures: it measures texts for the layout and draws them in bitmaps.
 //!
-//! DejaVu Sans is wider than what a reader of an SVG is likely to have instead, so that what fits in it fits everywhere.
+//! `DejaVu` Sans is wider than what a reader of an SVG is likely to have instead, so that what fits in it fits everywhere.
 //! It is part of the program, because a picture must not depend on the fonts of the machine that draws it.
 //! Letters that it lacks (it has Latin, Greek and Cyrillic) count as an em wide; a bitmap shows a box for them.
 
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn letters_have_the_widths_of_the_face() {
-        // From the published metrics of DejaVu Sans, in units of 2048 an em: i 569, m 1995, space 651.
+        // From the published metrics of `DejaVu` Sans, in units of 2048 an em: i 569, m 1995, space 651.
         let em = |units: f64| units / 2048.0;
         for (text, units) in [("i", 569.0), ("m", 1995.0), (" ", 651.0)] {
             assert!((width(text, false) - em(units)).abs() < 2e-3, "{text}");

@@ -119,9 +119,16 @@ impl Drawing<'_, '_> {
     /// A bar, at least one pixel wide; returns its width.
     fn bar(&self, (from, to): (f64, f64), top: f64, height: f64, colour: RGBColor) -> f64 {
         let (left, right) = (self.x(from), self.x(to).max(self.x(from) + 1.0));
-        let corners = ((left, top), (right, top + height));
+        // What is too narrow for a border is as high as what has one inside it.
+        let inset = if height > 12.0 { 1.0 } else { 0.0 };
+        let bordered = right - left >= 4.0 && height > 12.0;
+        let corners = if bordered {
+            ((left, top), (right, top + height))
+        } else {
+            ((left, top + inset), (right, top + height - inset))
+        };
         self.canvas.fill(corners.0, corners.1, colour, 1.0);
-        if right - left >= 4.0 && height > 12.0 {
+        if bordered {
             self.canvas.frame(corners.0, corners.1, WHITE);
         }
         right - left
@@ -571,7 +578,7 @@ mod tests {
         );
         assert_eq!(
             tail_that_fits("loss3/classifier_with_long_name", look, 40.0).as_deref(),
-            Some("clas…")
+            Some("classi…")
         );
         assert_eq!(tail_that_fits(name, look, 8.0), None);
     }

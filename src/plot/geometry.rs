@@ -1,6 +1,6 @@
 //! For tests: a picture as a renderer sees it, with the boxes of its texts and shapes.
 
-use resvg::usvg::{Group, Node, Options, Tree, roxmltree};
+use resvg::usvg::{Group, Node, Options, TextChunk, Tree, roxmltree};
 
 use super::font;
 
@@ -45,7 +45,7 @@ impl Picture {
                     }
                     Node::Image(_) => panic!("pictures embed no images"),
                     Node::Text(text) => {
-                        let content = text.chunks().iter().map(|chunk| chunk.text()).collect();
+                        let content = text.chunks().iter().map(TextChunk::text).collect();
                         let area = text.flattened().abs_bounding_box();
                         let area = [area.left(), area.top(), area.right(), area.bottom()];
                         self.texts.push((content, area));

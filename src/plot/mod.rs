@@ -7,6 +7,7 @@ mod bitmap;
 mod canvas;
 mod fidelity;
 mod font;
+mod front_legend;
 mod gantt;
 #[cfg(test)]
 mod geometry;

@@ -148,12 +148,12 @@ fn usual(name: &str) -> Option<usize> {
     }
 }
 
-/// A place that depends on the letters alone.
+/// A place that depends on the letters alone; grey is for the last.
 fn spread(name: &str) -> usize {
     let sum = name.bytes().fold(0u32, |sum, byte| {
         sum.wrapping_mul(31).wrapping_add(u32::from(byte))
     });
-    sum as usize % HUES.len()
+    sum as usize % (HUES.len() - 1)
 }
 
 /// Kinds of operators that are shaded alike.

@@ -3,41 +3,42 @@
 //! The front has three objectives, so a plan of it may lie behind the line of either panel; the line joins the plans that no other beats in the two objectives drawn.
 //! It is a staircase, because nothing is known to exist between two plans.
 
-use paracompile_plan::front::{EnergyAxis, Figures, Front};
+use paracompile_plan::front::{Figures, Front};
 use paracompile_plan::plan::{Label, Strategy};
 use plotters::style::{RGBColor, WHITE};
 
 use super::axis::{Axis, energy_unit, round_number, time_unit};
 use super::canvas::{Canvas, HPos, Lettering, Mark, Point, VPos, picture};
+use super::front_legend::{draw_heading, draw_legend};
 use super::labels::{Area, Placement, Side};
 use super::palette::{ACCENT, INK, SOFT, strategy, tint};
 use super::panel::{Panel, Titles};
 
-const WIDTH: u32 = 1000;
+pub(super) const WIDTH: u32 = 1000;
 const HEIGHT: u32 = 920;
-const LEFT: f64 = 84.0;
+pub(super) const LEFT: f64 = 84.0;
 const RIGHT: f64 = 778.0;
-const UPPER: Area = Area {
+pub(super) const UPPER: Area = Area {
     left: LEFT,
     top: 76.0,
     right: RIGHT,
     bottom: 486.0,
 };
-const LOWER: Area = Area {
+pub(super) const LOWER: Area = Area {
     left: LEFT,
     top: 522.0,
     right: RIGHT,
     bottom: 862.0,
 };
-const LEGEND: f64 = 796.0;
+pub(super) const LEGEND: f64 = 796.0;
 /// Fronts up to this size have every plan labelled; of larger ones the plans that are best at something.
 const LABEL_ALL: usize = 12;
 /// A baseline worse than the worst plan of the front by more than this factor is not drawn.
 const NEAR: f64 = 2.0;
 /// Share of the strategy's colour in mappings that became no plan.
-const PALE: f64 = 0.38;
-const BASELINE: RGBColor = RGBColor(70, 70, 70);
-const LINE: RGBColor = RGBColor(140, 140, 140);
+pub(super) const PALE: f64 = 0.38;
+pub(super) const BASELINE: RGBColor = RGBColor(70, 70, 70);
+pub(super) const LINE: RGBColor = RGBColor(140, 140, 140);
 
 /// Draws `front` before the mappings that it was filtered from, as SVG.
 ///
@@ -101,7 +102,7 @@ impl Vertical {
 }
 
 /// Whether a baseline is close enough to the front to be drawn without squeezing it; others are listed in the legend.
-fn is_near(front: &Front, baseline: &Figures) -> bool {
+pub(super) fn is_near(front: &Front, baseline: &Figures) -> bool {
     let plans = || front.plans.iter().map(|plan| &plan.figures);
     let most = |of: fn(&Figures) -> f64| plans().map(of).fold(0.0, f64::max);
     let fewest = plans()
@@ -269,7 +270,7 @@ impl<'c, 'b> Chart<'c, 'b> {
         // Rims first, so that no mark is hidden under the rim of a neighbour.
         for plan in &self.front.plans {
             let at = self.at(&plan.figures);
-            self.canvas.mark(Mark::Circle, at, 7.5, WHITE);
+            self.canvas.mark(Mark::Circle, at, 7.0, WHITE);
         }
         for plan in &self.front.plans {
             let (colour, mark) = strategy(plan.strategy);
@@ -416,108 +417,6 @@ fn tooltip(name: &str, figures: &Figures) -> String {
     )
 }
 
-fn draw_heading(canvas: &Canvas<'_>, front: &Front) {
-    let left = (HPos::Left, VPos::Center);
-    let room = f64::from(WIDTH) - LEFT - 20.0;
-    let heading = Lettering::bold(17.0, INK);
-    let title = format!("{} on {}", front.model, front.soc);
-    let title = heading.fit(&title, room).unwrap_or_default();
-    canvas.text(&title, (LEFT, 28.0), left, heading);
-    let energy = match front.energy {
-        EnergyAxis::ByProduct => "energy is a by-product",
-        EnergyAxis::Objective => "energy is an objective",
-    };
-    let plans = match front.plans.len() {
-        1 => "1 plan".to_owned(),
-        count => format!("{count} plans"),
-    };
-    let subtitle = format!(
-        "{plans} on the front of {} mappings; {energy}",
-        front.candidates
-    );
-    let look = Lettering::plain(12.0, SOFT);
-    let subtitle = look.fit(&subtitle, room).unwrap_or_default();
-    canvas.text(&subtitle, (LEFT, 52.0), left, look);
-}
-
-fn draw_legend(canvas: &Canvas<'_>, front: &Front, outside: usize) {
-    let text = Lettering::plain(12.0, INK);
-    let left = (HPos::Left, VPos::Center);
-    let mut y = UPPER.top + 10.0;
-    let mut entry = |draw: &dyn Fn(Point), label: &str| {
-        if y > LOWER.bottom {
-            return;
-        }
-        draw((LEGEND + 12.0, y));
-        let room = f64::from(WIDTH) - LEGEND - 34.0;
-        let label = text.fit(label, room).unwrap_or_default();
-        canvas.text(&label, (LEGEND + 30.0, y), left, text);
-        y += 23.0;
-    };
-    for of in [
-        Strategy::Single,
-        Strategy::ParaOnly,
-        Strategy::PipeOnly,
-        Strategy::Hybrid,
-    ] {
-        let plans = front.plans.iter().filter(|plan| plan.strategy == of);
-        let count = plans.count();
-        let (colour, mark) = strategy(of);
-        if count > 0 {
-            let label = format!("{} ({count})", of.name());
-            entry(&|at| canvas.mark(mark, at, 5.5, colour), &label);
-        }
-    }
-    if !front.baselines.is_empty() {
-        entry(
-            &|at| canvas.mark(Mark::Cross, at, 6.0, BASELINE),
-            "baseline",
-        );
-    }
-    entry(&|at| canvas.ring(at, 9.0, ACCENT), "recommended");
-    entry(
-        &|(x, y)| canvas.line(&[(x - 9.0, y), (x + 9.0, y)], LINE, 2),
-        "best of these two",
-    );
-    if let Some(cloud) = &front.cloud {
-        let pale = |of: Strategy, (x, y): Point| {
-            let (colour, mark) = strategy(of);
-            canvas.mark(mark, (x, y), 2.6, tint(colour, PALE));
-        };
-        entry(
-            &|(x, y)| {
-                pale(Strategy::PipeOnly, (x - 7.0, y));
-                pale(Strategy::ParaOnly, (x, y));
-                pale(Strategy::Hybrid, (x + 7.0, y));
-            },
-            "other mappings",
-        );
-        if cloud.width > 0.0 {
-            let label = format!("one of each {}%", round_number(cloud.width * 100.0));
-            entry(&|_| (), &label);
-        }
-        if outside > 0 {
-            entry(&|_| (), &format!("{outside} lie outside"));
-        }
-    }
-    for far in front
-        .baselines
-        .iter()
-        .filter(|b| !is_near(front, &b.figures))
-    {
-        let (unit, per_second) = time_unit(far.figures.latency_s);
-        let latency = round_number(far.figures.latency_s * per_second);
-        let throughput = round_number(far.figures.throughput_fps);
-        let energy = round_number(far.figures.energy_active_j);
-        entry(
-            &|at| canvas.mark(Mark::Cross, at, 6.0, tint(BASELINE, 0.5)),
-            &far.name,
-        );
-        entry(&|_| (), &format!("outside: {latency} {unit},"));
-        entry(&|_| (), &format!("{throughput} fps, {energy} J"));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use paracompile_plan::front::{Cloud, CloudMapping};
@@ -609,6 +508,13 @@ mod tests {
         let mut front = with_cloud(samples::front(3), 2);
         let cloud = front.cloud.as_mut().unwrap();
         cloud.mappings[0].latency_s = 9.0;
+        let near = &front.plans[1].figures;
+        cloud.mappings[1] = CloudMapping {
+            latency_s: near.latency_s,
+            interval_s: near.interval_s,
+            energy_active_j: near.energy_active_j,
+            strategy: Strategy::Hybrid,
+        };
         let picture = pareto(&front);
         assert!(picture.contains("\n1 lie outside\n"));
         assert!(picture.contains("\none of each 0.4%\n"));

@@ -251,7 +251,7 @@ mod tests {
                 quantity: [Quantity::Time, Quantity::Energy][index / 3 % 2],
                 name: "conv\u{1}2".to_owned(),
                 class: Some(OpClass::Conv),
-                covered: index % 4 != 0,
+                covered: !index.is_multiple_of(4),
                 measured,
                 predicted: measured * (0.8 + 0.4 * to_f64(index * 104_729 % 997) / 997.0),
             }

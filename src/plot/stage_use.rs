@@ -69,7 +69,7 @@ fn of_queue(
         let task = &plan.tasks[index];
         *busy.entry(task.class).or_default() += task.duration_ns;
         if task.start_ns > free {
-            let incoming = task.reads.iter().flat_map(|buffer| arrivals.get(buffer));
+            let incoming = task.reads.iter().filter_map(|buffer| arrivals.get(buffer));
             let spans = incoming
                 .flatten()
                 .filter(|transfer| transfer.stage == stage)

@@ -8,6 +8,8 @@ use super::layers::Chained;
 const SWEEPS: usize = 24;
 /// Room between neighbours of a layer.
 const SPACE: f64 = 16.0;
+/// How much everything wants to be in the middle, so that a long chain does not drift to a side.
+const MIDDLE: f64 = 0.04;
 /// How much more a bend wants to be straight than a vertex wants to be centred.
 const STRAIGHT: f64 = 6.0;
 
@@ -16,14 +18,15 @@ pub(super) fn horizontal(graph: &Chained) -> (Vec<f64>, f64) {
     let mut xs = vec![0.0; graph.widths.len()];
     for layer in &graph.layers {
         let offsets = offsets(graph, layer);
+        let middle = offsets.last().map_or(0.0, |last| last / 2.0);
         for (&node, offset) in layer.iter().zip(offsets) {
-            xs[node] = offset;
+            xs[node] = offset - middle;
         }
     }
     let count = graph.layers.len();
     for sweep in 0..SWEEPS {
         for step in 0..count {
-            let index = if sweep % 2 == 0 {
+            let index = if sweep.is_multiple_of(2) {
                 step
             } else {
                 count - 1 - step
@@ -66,7 +69,7 @@ fn settle(graph: &Chained, layer: &[usize], sweep: usize, xs: &mut [f64]) {
         .iter()
         .zip(&offsets)
         .map(|(&node, offset)| {
-            let (near, far) = if sweep % 2 == 0 {
+            let (near, far) = if sweep.is_multiple_of(2) {
                 (&graph.above[node], &graph.below[node])
             } else {
                 (&graph.below[node], &graph.above[node])
@@ -84,10 +87,11 @@ fn settle(graph: &Chained, layer: &[usize], sweep: usize, xs: &mut [f64]) {
                 weight += pull;
             }
             if weight > 0.0 {
+                weight += MIDDLE;
                 (sum / weight - offset, weight)
             } else {
                 // Whoever has no neighbours on this side stays, and gives way.
-                (xs[node] - offset, 0.05)
+                (xs[node] - offset, MIDDLE)
             }
         })
         .collect();

@@ -11,6 +11,9 @@ use super::dataflow::{Dataflow, Node};
 use crate::partition::quoted;
 
 /// The tasks of `plan` as Graphviz text.
+///
+/// # Panics
+/// Never: writing to a string cannot fail.
 pub fn graph_dot(plan: &Plan) -> String {
     let mut text = String::new();
     write_graph(&mut text, plan).expect("writing to a string cannot fail");
@@ -139,7 +142,7 @@ mod tests {
         let text = graph_dot(&plan);
         assert!(text.contains("subgraph cluster_1 {"), "{text}");
         assert!(
-            text.contains("label=\"a\\\"b\\\\c\\nconv on p0, 5 ns\""),
+            text.contains("label=\"a\\\"b\\\\c\\nconv on p0, 5.00 ns\""),
             "{text}"
         );
         assert!(text.contains("t0 -> t1 [label=\"12 B moved\", color=black"));

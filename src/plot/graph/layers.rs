@@ -211,7 +211,7 @@ impl Chained {
         for sweep in 0..SWEEPS {
             let count = self.layers.len();
             for step in 0..count {
-                let (index, neighbours) = if sweep % 2 == 0 {
+                let (index, neighbours) = if sweep.is_multiple_of(2) {
                     (step, &self.above)
                 } else {
                     (count - 1 - step, &self.below)

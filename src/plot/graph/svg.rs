@@ -20,7 +20,7 @@ const MARGIN: f64 = 30.0;
 const LEAST_WIDTH: f64 = 720.0;
 const TOP: f64 = 70.0;
 /// Room of the title of a band, above it.
-const BAND_TITLE: f64 = 26.0;
+const BAND_TITLE: f64 = 30.0;
 const EDGE: RGBColor = RGBColor(150, 150, 150);
 
 /// Draws the tasks of `plan` as SVG.
@@ -54,7 +54,7 @@ pub fn graph_svg(plan: &Plan) -> Result<String, TooLarge> {
     Ok(picture(to_pixels(width), to_pixels(height), |canvas| {
         drawing.draw_heading(canvas, width);
         legend.draw(canvas, TOP - 8.0, |sample, at| {
-            draw_sample(canvas, sample, at)
+            draw_sample(canvas, sample, at);
         });
         drawing.draw_bands(canvas, width);
         // What is moved lies over what is not.
@@ -65,6 +65,7 @@ pub fn graph_svg(plan: &Plan) -> Result<String, TooLarge> {
                 }
             }
         }
+        drawing.draw_band_titles(canvas, width);
         for (&node, &centre) in order.iter().zip(&layout.centres) {
             drawing.draw_node(canvas, node, centre);
         }
@@ -174,12 +175,19 @@ impl Drawing<'_> {
     }
 
     fn draw_bands(&self, canvas: &Canvas<'_>, width: f64) {
-        let look = Lettering::bold(12.0, SOFT);
-        for (&band, &(top, bottom)) in &self.layout.bands {
+        for &(top, bottom) in self.layout.bands.values() {
             let (top, bottom) = (self.at((0.0, top)).1, self.at((0.0, bottom)).1);
             let corners = ((10.0, top - BAND_TITLE), (width - 10.0, bottom + 10.0));
             canvas.fill(corners.0, corners.1, tint(SOFT, 0.07), 1.0);
             canvas.frame(corners.0, corners.1, tint(SOFT, 0.3));
+        }
+    }
+
+    /// Over the edges that enter the band.
+    fn draw_band_titles(&self, canvas: &Canvas<'_>, width: f64) {
+        let look = Lettering::bold(12.0, SOFT);
+        for (&band, &(top, _)) in &self.layout.bands {
+            let top = self.at((0.0, top)).1;
             let Some(stage) = self.plan.stages.get(band) else {
                 continue;
             };
@@ -191,6 +199,11 @@ impl Drawing<'_> {
             );
             let title = look.fit(&title, width - 40.0).unwrap_or_default();
             let at = (18.0, top - BAND_TITLE + 12.0);
+            let ground = (
+                (at.0 - 4.0, at.1 - 8.0),
+                (at.0 + look.width(&title) + 4.0, at.1 + 8.0),
+            );
+            canvas.fill(ground.0, ground.1, tint(SOFT, 0.07), 1.0);
             canvas.text(&title, at, (HPos::Left, VPos::Center), look);
         }
     }
