@@ -5,6 +5,8 @@ mod cli;
 mod command;
 mod compile;
 mod documents;
+mod guide;
 mod optimality;
 mod oracle;
+mod raw_exports;
 mod source;
