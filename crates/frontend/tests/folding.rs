@@ -43,6 +43,7 @@ fn network(nodes: Vec<Message>) -> Graph {
             floats("one", &[1.0]),
             floats("lowest", &[f32::NEG_INFINITY]),
         ],
+        ..Graph::default()
     }
 }
 
