@@ -785,7 +785,7 @@ fn the_digest_covers_structure_and_no_weights() {
     assert_eq!(digest, model(&[3.0, 4.0], 1, "y"), "retrained");
     assert_ne!(digest, model(&[1.0, 2.0], 4, "y"), "another shape");
     assert_ne!(digest, model(&[1.0, 2.0], 1, "z"), "another name");
-    assert_ne!(digest, model(&[1.0], 1, "y"), "another weight shape");
+    assert_ne!(digest, model(&[2.0], 1, "y"), "another weight shape");
 }
 
 /// A model that uses much of the importer.

@@ -203,11 +203,7 @@ fn describe(profile: &Overview) -> String {
             processor.name,
             processor.kind,
             points(processor),
-            if lacks.is_empty() {
-                "runs every class".to_owned()
-            } else {
-                format!("lacks {}", lacks.join(", "))
-            },
+            abilities(processor, &lacks),
             name = widths.0,
             point = widths.1,
         );
@@ -229,6 +225,26 @@ fn points(processor: &Processor) -> String {
         .map(|point| point.name.as_str())
         .collect();
     points.join(", ")
+}
+
+/// What a processor runs, or what it does not, whichever is shorter.
+fn abilities(processor: &Processor, lacks: &[&str]) -> String {
+    if lacks.is_empty() {
+        return "runs every class".to_owned();
+    }
+    let models = processor
+        .operating_points
+        .first()
+        .map(|point| &point.models);
+    let runs: Vec<&str> = models
+        .into_iter()
+        .flat_map(|models| models.keys().map(|class| class.name()))
+        .collect();
+    if runs.len() < lacks.len() {
+        format!("runs {}", runs.join(", "))
+    } else {
+        format!("lacks {}", lacks.join(", "))
+    }
 }
 
 /// Classes without a model at the default operating point.

@@ -27,7 +27,7 @@ pub struct ProcessorSketch {
     /// Where the peak comes from, for people.
     origin: String,
     /// Clock, where the speed has one.
-    hertz: f64,
+    hertz: Option<f64>,
     watts: f64,
 }
 
@@ -333,14 +333,14 @@ impl ProcessorSketch {
         for (key, value) in fields.as_object().into_iter().flatten() {
             let _ = writeln!(text, "      \"{key}\": {value},");
         }
-        let point = if self.hertz > 0.0 {
-            format!("{:.0}MHz", self.hertz / 1e6)
-        } else {
-            "usual".to_owned()
+        // A profile has a clock for people to read; a peak rate has none, and 1 GHz is as good a guess as any.
+        let (point, hertz) = match self.hertz {
+            Some(hertz) => (format!("{:.0}MHz", hertz / 1e6), hertz),
+            None => ("usual".to_owned(), 1e9),
         };
         format!(
             "    {{\n{text}      \"operating_points\": [\n        {{\n          \"name\": \"{point}\",\n          \"hertz\": {},\n          \"static_w\": {},\n          \"dynamic_w\": {},\n          \"models\": [\n{}\n          ]\n        }}\n      ]\n    }}",
-            json!(self.hertz),
+            json!(hertz),
             json!(rounded(self.watts / 20.0)),
             Value::Object(power),
             models.join(",\n"),
@@ -404,7 +404,7 @@ fn lines(entries: impl Iterator<Item = Value>) -> String {
 }
 
 /// Multiply-accumulates a second, the words for it, and the clock where there is one.
-fn peak(speed: &str) -> Option<(f64, String, f64)> {
+fn peak(speed: &str) -> Option<(f64, String, Option<f64>)> {
     if let Some((cores, clock)) = speed.split_once('x') {
         let hertz = [("GHz", 1e9), ("MHz", 1e6)]
             .iter()
@@ -412,11 +412,11 @@ fn peak(speed: &str) -> Option<(f64, String, f64)> {
         let cores: u32 = cores.parse().ok().filter(|&cores| cores > 0)?;
         let words =
             format!("{cores} cores at {clock} with {MACS_A_CYCLE} multiply-accumulates a cycle");
-        return Some((f64::from(cores) * hertz * MACS_A_CYCLE, words, hertz));
+        return Some((f64::from(cores) * hertz * MACS_A_CYCLE, words, Some(hertz)));
     }
     UNITS.iter().find_map(|&(unit, scale)| {
         let macs = positive(speed.strip_suffix(unit)?, scale)?;
-        Some((macs, speed.to_owned(), 0.0))
+        Some((macs, speed.to_owned(), None))
     })
 }
 
