@@ -20,6 +20,11 @@ const MAY_IMPORT: &[(&str, &str, &[&str])] = &[
     ("import", "crates/frontend/src/import", &["arena", "ir"]),
     ("facts", "crates/frontend/src/facts.rs", &["arena", "ir"]),
     ("cost", "crates/frontend/src/cost", &["arena", "ir", "soc"]),
+    (
+        "calibrate",
+        "crates/frontend/src/calibrate",
+        &["ir", "soc", "cost"],
+    ),
     ("milp", "src/milp", &[]),
     ("partition", "src/partition", &["arena", "ir", "cost"]),
     (
@@ -150,6 +155,9 @@ const OWNED: &[(&str, &[&str])] = &[
     ("memmap2", &["crates/frontend/src/import/onnx/file.rs"]),
     ("good_lp", &["src/milp/"]),
     ("highs", &["src/milp/"]),
+    ("csv", &["crates/frontend/src/calibrate/sheet.rs"]),
+    ("nnls", &["crates/frontend/src/calibrate/regression.rs"]),
+    ("ndarray", &["crates/frontend/src/calibrate/regression.rs"]),
     ("plotters", &["src/plot/"]),
     ("resvg", &["src/plot/"]),
     ("skrifa", &["src/plot/"]),

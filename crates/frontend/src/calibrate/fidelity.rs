@@ -160,7 +160,10 @@ pub fn judge(
     })
 }
 
-/// A measured and a predicted amount, of which `covered` parts are those of covered operators.
+/// Share of a network below which what is covered of it says nothing about networks.
+const LEAST_COVERED: f64 = 0.25;
+
+/// A measured and a predicted amount.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pair {
     measured: f64,
@@ -311,7 +314,7 @@ fn network_points(
             is_covered,
             all,
         ));
-        if !is_covered && covered.measured > 0.0 {
+        if !is_covered && covered.measured >= LEAST_COVERED * all.measured {
             let name = format!("{network}, covered classes");
             points.push(point(Level::Network, quantity, name, None, true, covered));
         }

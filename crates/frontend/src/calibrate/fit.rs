@@ -119,7 +119,7 @@ pub(super) struct ProcessorFit {
     pub(super) models: BTreeMap<OpClass, ClassFit>,
     pub(super) groups: Option<GroupFit>,
     pub(super) power: Option<PowerFit>,
-    /// Classes with enough measured operators to be trusted.
+    /// Classes that were measured.
     pub(super) covered: BTreeSet<OpClass>,
 }
 
@@ -131,10 +131,11 @@ pub(super) fn fit_processor(
     wanted: &BTreeSet<OpClass>,
 ) -> Option<ProcessorFit> {
     let by_operators = measured.times_operators(processor);
+    let known = base.winograd(processor);
     let (mut models, groups) = if by_operators {
-        (fit_operators(measured.operators_of(processor)), None)
+        (fit_operators(measured.operators_of(processor), known), None)
     } else {
-        let groups = fit_groups(measured, processor)?;
+        let groups = fit_groups(measured, processor, known)?;
         (groups.models.clone(), Some(groups))
     };
     let covered = covered(measured, processor, by_operators);
@@ -160,7 +161,7 @@ pub(super) fn fit_processor(
     })
 }
 
-/// Classes of which enough different operators were measured, or, where classes share coefficients, of whose kind.
+/// Classes of which an operator was timed; where groups were, those of whose kind there were enough, because one operator of a group cannot be told from its neighbours.
 fn covered(measured: &Measurements, processor: &str, by_operators: bool) -> BTreeSet<OpClass> {
     let is_like = |a: OpClass, b: OpClass| {
         if by_operators {
@@ -176,7 +177,7 @@ fn covered(measured: &Measurements, processor: &str, by_operators: bool) -> BTre
                 .operators_of(processor)
                 .filter(|one| is_like(one.class, class))
                 .filter(|one| !by_operators || one.seconds.is_some());
-            distinct(like.map(|one| &one.work)) >= ENOUGH
+            distinct(like.map(|one| &one.work)) >= if by_operators { 1 } else { ENOUGH }
         })
         .collect()
 }
@@ -212,7 +213,7 @@ fn report(processor: &str, fit: &ProcessorFit, base: &BaseProfile, notices: &mut
     for (class, model) in &fit.models {
         if model.operators == 0 {
             missing.entry(&model.note).or_default().push(*class);
-        } else if !fit.covered.contains(class) {
+        } else if model.operators < ENOUGH || !fit.covered.contains(class) {
             notices.push(Notice::new(
                 format!("{processor}, {class}"),
                 format!(

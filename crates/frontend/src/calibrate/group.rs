@@ -72,8 +72,12 @@ pub(super) struct GroupFit {
     pub(super) error: f64,
 }
 
-/// Models from groups; `None` where no group is complete.
-pub(super) fn fit_groups(measured: &Measurements, processor: &str) -> Option<GroupFit> {
+/// Models from groups; `None` where no group is complete. `known` is what the processor runs by Winograd's algorithm, if it is known.
+pub(super) fn fit_groups(
+    measured: &Measurements,
+    processor: &str,
+    known: Option<Winograd>,
+) -> Option<GroupFit> {
     let mut members: BTreeMap<GroupKey, Vec<&Operator>> = BTreeMap::new();
     for operator in measured.operators_of(processor) {
         if let Some(group) = operator.group {
@@ -98,6 +102,7 @@ pub(super) fn fit_groups(measured: &Measurements, processor: &str) -> Option<Gro
     let affordable = (groups.len() / GROUPS_A_COEFFICIENT).clamp(1, COLUMNS.len());
     let (winograd, regression) = Winograd::ALL
         .into_iter()
+        .filter(|winograd| known.is_none_or(|known| known == *winograd))
         .map(|winograd| {
             let rows: Vec<Vec<f64>> = groups
                 .iter()

@@ -22,6 +22,9 @@ mod profile;
 
 mod error;
 
+#[cfg(test)]
+mod tests;
+
 pub use error::{CalibrateError, Notice};
 pub use fidelity::{
     Fidelity, FidelityPoint, FidelityReport, Level, LevelErrors, NetworkErrors, Quantity, judge,

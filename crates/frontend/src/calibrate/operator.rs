@@ -21,9 +21,10 @@ const ENOUGH_OF_ALGORITHM: usize = 6;
 /// Operators whose largest is less than this many times the smallest tell one number and no rate.
 const TELLING_RANGE: f64 = 4.0;
 
-/// Models of the classes of which single operators were timed.
+/// Models of the classes of which single operators were timed; `winograd` is what the processor is known to do, if it is known.
 pub(super) fn fit_operators<'a>(
     operators: impl Iterator<Item = &'a Operator>,
+    winograd: Option<Winograd>,
 ) -> BTreeMap<OpClass, ClassFit> {
     let mut by_class: BTreeMap<OpClass, Vec<Sample<'a>>> = BTreeMap::new();
     for operator in operators {
@@ -43,7 +44,7 @@ pub(super) fn fit_operators<'a>(
     for class in order {
         if let Some(samples) = by_class.get(&class) {
             let model = if class == OpClass::Conv {
-                convolution(samples)
+                convolution(samples, winograd)
             } else {
                 class_model(class, samples, &models)
             };
@@ -79,10 +80,11 @@ struct Sample<'a> {
     seconds: f64,
 }
 
-/// The model with the algorithms that explain the times best.
-fn convolution(samples: &[Sample<'_>]) -> ClassFit {
+/// The model with the algorithms that are known, else with those that explain the times best.
+fn convolution(samples: &[Sample<'_>], known: Option<Winograd>) -> ClassFit {
     let best = Winograd::ALL
         .into_iter()
+        .filter(|winograd| known.is_none_or(|known| known == *winograd))
         .filter_map(|winograd| {
             let is_tiled = |sample: &&Sample<'_>| {
                 evaluate(Feature::WinogradMacs, &sample.operator.work, winograd) > 0.0

@@ -62,6 +62,22 @@ impl BaseProfile {
         })
     }
 
+    /// What the base says that a processor runs by Winograd's algorithm; `None` where it leaves that to the measurements.
+    pub(super) fn winograd(&self, processor: &str) -> Option<Winograd> {
+        let processor = self
+            .file
+            .processors
+            .iter()
+            .find(|entry| entry.name == processor)?;
+        let models = &processor.operating_points.first()?.models;
+        let model = models.iter().find(|entry| entry.class == OpClass::Conv)?;
+        Some(match model.winograd? {
+            WinogradKernels::None => Winograd::None,
+            WinogradKernels::Square => Winograd::Square,
+            WinogradKernels::Strips => Winograd::Strips,
+        })
+    }
+
     /// Power of the board around the processors.
     pub(super) fn idle(&self) -> f64 {
         self.soc.base.value()
@@ -154,7 +170,7 @@ fn spell_out(point: &mut OperatingPointEntry, base: &BaseProfile, processor: &st
             } else {
                 Combine::Sum
             },
-            winograd: kernels(model.winograd),
+            winograd: Some(kernels(model.winograd)),
             seen: (!model.seen.is_empty()).then(|| model.seen.clone()),
             source: Some(model.source),
             note: None,
@@ -162,12 +178,12 @@ fn spell_out(point: &mut OperatingPointEntry, base: &BaseProfile, processor: &st
     }
 }
 
-/// The choice as profiles state it: nothing where it is the usual one.
-fn kernels(winograd: Winograd) -> Option<WinogradKernels> {
+/// The choice as profiles state it.
+fn kernels(winograd: Winograd) -> WinogradKernels {
     match winograd {
-        Winograd::Square => None,
-        Winograd::None => Some(WinogradKernels::None),
-        Winograd::Strips => Some(WinogradKernels::Strips),
+        Winograd::None => WinogradKernels::None,
+        Winograd::Square => WinogradKernels::Square,
+        Winograd::Strips => WinogradKernels::Strips,
     }
 }
 
@@ -202,7 +218,8 @@ fn entry(class: OpClass, model: &ClassFit, with_origin: &impl Fn(&str) -> String
             .map(|(_, rate)| Number::Plain(*rate))
             .collect(),
         combine: Combine::Sum,
-        winograd: kernels(model.winograd),
+        // The choice is stated where it matters, so that a later calibration keeps it.
+        winograd: (class == OpClass::Conv).then(|| kernels(model.winograd)),
         seen: (!model.seen.is_empty())
             .then(|| model.seen.iter().map(|range| range.map(round)).collect()),
         source: Some(model.source),
