@@ -97,9 +97,9 @@ impl FromStr for ProcessorSketch {
             None => (None, text),
         };
         let parts: Vec<&str> = rest.split(':').collect();
-        let (kind, speed, power) = match parts.as_slice() {
-            &[kind, speed] => (kind, speed, None),
-            &[kind, speed, power] => (kind, speed, Some(power)),
+        let (kind, speed, power) = match *parts.as_slice() {
+            [kind, speed] => (kind, speed, None),
+            [kind, speed, power] => (kind, speed, Some(power)),
             _ => return Err(SketchError::Shape(text.to_owned())),
         };
         let name = name.unwrap_or(kind).to_owned();
@@ -424,7 +424,7 @@ fn peak(speed: &str) -> Option<(f64, String, Option<f64>)> {
 fn positive(text: &str, scale: f64) -> Option<f64> {
     let number: f64 = text.parse().ok()?;
     let scaled = number * scale;
-    (number >= 1e-3 && number <= 1e6 && scaled.is_finite()).then_some(scaled)
+    ((1e-3..=1e6).contains(&number) && scaled.is_finite()).then_some(scaled)
 }
 
 /// Two digits: more would claim something.

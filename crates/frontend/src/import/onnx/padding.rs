@@ -43,7 +43,7 @@ pub(super) fn fold(proto: &GraphProto, links: &Links<'_>, known: &mut Propagated
         is_output[known.aliases[slot]] = true;
     }
     let mut is_folded = vec![false; known.operators.len()];
-    for index in 0..known.operators.len() {
+    for (index, is_folded) in is_folded.iter_mut().enumerate() {
         let Some(padding) = padding(proto, links, known, index) else {
             continue;
         };
@@ -61,7 +61,7 @@ pub(super) fn fold(proto: &GraphProto, links: &Links<'_>, known: &mut Propagated
                 let others = window.work.input_bytes - before;
                 window.work.input_bytes = others + after;
             }
-            is_folded[index] = true;
+            *is_folded = true;
         }
     }
     let mut is_folded = is_folded.into_iter();
