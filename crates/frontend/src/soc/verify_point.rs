@@ -365,7 +365,6 @@ mod tests {
     use paracompile_plan::plan::Source;
     use serde_json::{Value, json};
 
-    use super::*;
     use crate::soc::file::tests::example;
     use crate::soc::{Soc, SocError};
 
