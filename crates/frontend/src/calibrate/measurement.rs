@@ -241,6 +241,10 @@ impl Measurements {
     }
 
     /// Reads operators; returns the groups of which one cannot be used.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one row after the other, and each of its cells may be the end of it"
+    )]
     fn read_operators(
         &mut self,
         sheet: &Sheet,
