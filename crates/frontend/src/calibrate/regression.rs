@@ -14,6 +14,8 @@ const EMPHASIS: f64 = 0.25;
 const DEVIATION: f64 = 1.4826;
 /// Below this, rows agree, and no weight is needed.
 const NO_DEVIATION: f64 = 1e-9;
+/// A coefficient that makes no more than this part of any row's time is a zero that was rounded.
+const NEGLIGIBLE: f64 = 1e-6;
 /// Weights settle within ten rounds; more change nothing that is kept.
 const ROUNDS: usize = 40;
 
@@ -101,7 +103,13 @@ pub(super) fn fit(rows: &[Vec<f64>], times: &[f64]) -> Regression {
     let coefficients = found
         .iter()
         .zip(&scales)
-        .map(|(value, scale)| if *scale > 0.0 { value / scale } else { 0.0 })
+        .map(|(value, scale)| {
+            if *scale > 0.0 && *value > NEGLIGIBLE {
+                value / scale
+            } else {
+                0.0
+            }
+        })
         .collect();
     Regression {
         coefficients,
