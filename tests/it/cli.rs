@@ -411,7 +411,7 @@ fn a_built_in_profile_is_shown_as_under_a_framework_that_fuses() {
     let shown = desk
         .run(&["soc", "show", "vim3", "--fuses", "activation,batch_norm"])
         .done();
-    let profile: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    let profile: Value = serde_json::from_str(&shown).unwrap();
     assert_eq!(profile["name"], "vim3-fusing");
     for processor in profile["processors"].as_array().unwrap() {
         assert_eq!(
@@ -472,7 +472,7 @@ fn a_profile_is_calibrated_and_judged() {
     assert!(told.contains("little: nothing was measured"), "{told}");
     desk.run(&["soc", "check", "board.json"]).done();
     let read = |name| std::fs::read_to_string(desk.path(name)).unwrap();
-    let profile: serde_json::Value = serde_json::from_str(&read("board.json")).unwrap();
+    let profile: Value = serde_json::from_str(&read("board.json")).unwrap();
     let models = &profile["processors"][0]["operating_points"][0]["models"];
     let activation = models
         .as_array()
@@ -485,7 +485,7 @@ fn a_profile_is_calibrated_and_judged() {
         serde_json::json!(["output_bytes", "launch"])
     );
     assert_eq!(activation["coefficients"], serde_json::json!([2e-10, 2e-5]));
-    let report: serde_json::Value = serde_json::from_str(&read("fidelity.json")).unwrap();
+    let report: Value = serde_json::from_str(&read("fidelity.json")).unwrap();
     assert_eq!(report["kind"], "fidelity");
     assert_eq!(report["points"].as_array().unwrap().len(), 2 * (6 + 1));
 }

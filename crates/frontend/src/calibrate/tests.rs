@@ -296,7 +296,7 @@ fn networks_of_known_coefficients_are_predicted_unseen() {
         for level in &processor.levels {
             // A class has one power, whatever the speed of its single operators.
             let most = if level.quantity == Quantity::Energy {
-                0.06
+                0.15
             } else {
                 0.02
             };
