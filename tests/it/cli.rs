@@ -450,7 +450,7 @@ fn measurements() -> String {
 #[test]
 fn a_profile_is_calibrated_and_judged() {
     let desk = Desk::new();
-    desk.put("op_times.csv", &measurements());
+    desk.put("op_times.csv", measurements());
     let arguments = [
         "calibrate",
         "--data",
@@ -498,7 +498,7 @@ fn measurements_that_cannot_be_used_are_refused() {
     let told = desk.run(&arguments).refused(2);
     assert!(told.contains("`in_shape_CHW`"), "{told}");
     assert!(told.contains("docs/calibration.md"), "{told}");
-    desk.put("op_times.csv", &measurements());
+    desk.put("op_times.csv", measurements());
     let told = desk.run(&arguments).refused(2);
     assert!(told.contains("cores=big"), "{told}");
 }
