@@ -422,6 +422,104 @@ fn built_in_profiles_are_listed_shown_and_correct() {
 }
 
 #[test]
+fn a_built_in_profile_is_shown_as_under_a_framework_that_fuses() {
+    let desk = Desk::new();
+    let shown = desk
+        .run(&["soc", "show", "vim3", "--fuses", "activation,batch_norm"])
+        .done();
+    let profile: Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(profile["name"], "vim3-fusing");
+    for processor in profile["processors"].as_array().unwrap() {
+        assert_eq!(
+            processor["fuses"],
+            serde_json::json!(["activation", "batch_norm"])
+        );
+    }
+    desk.put("board.json", &shown);
+    desk.run(&["soc", "check", "board.json"]).done();
+}
+
+/// Two networks of activations: 20 µs and a fifth of a nanosecond a byte.
+fn measurements() -> String {
+    let mut text =
+        "graph,processor,op_index,op_type,in_shape_CHW,out_shape_CHW,time_us\n".to_owned();
+    for network in ["A", "B"] {
+        for (index, channels) in [1_u32, 2, 4, 8, 16, 32].into_iter().enumerate() {
+            let shape = format!("{channels}x64x64");
+            let time = 20.0 + 2e-4 * f64::from(channels * 64 * 64 * 4);
+            let row = [
+                network,
+                "cores",
+                &index.to_string(),
+                "relu",
+                &shape,
+                &shape,
+                &time.to_string(),
+            ];
+            text.push_str(&row.join(","));
+            text.push('\n');
+        }
+    }
+    text
+}
+
+#[test]
+fn a_profile_is_calibrated_and_judged() {
+    let desk = Desk::new();
+    desk.put("op_times.csv", measurements());
+    let arguments = [
+        "calibrate",
+        "--data",
+        ".",
+        "--soc",
+        "vim3",
+        "--rename",
+        "cores=big",
+    ];
+    let more = [
+        "-o",
+        "board.json",
+        "--leave-one-out",
+        "--report",
+        "fidelity.json",
+    ];
+    let told = desk.run(&[&arguments[..], &more].concat()).done();
+    assert!(told.contains("time of networks"), "{told}");
+    assert!(told.contains("little: nothing was measured"), "{told}");
+    desk.run(&["soc", "check", "board.json"]).done();
+    let read = |name| std::fs::read_to_string(desk.path(name)).unwrap();
+    let profile: Value = serde_json::from_str(&read("board.json")).unwrap();
+    let models = &profile["processors"][0]["operating_points"][0]["models"];
+    let activation = models
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|model| model["class"] == "activation")
+        .unwrap();
+    assert_eq!(
+        activation["features"],
+        serde_json::json!(["output_bytes", "launch"])
+    );
+    assert_eq!(activation["coefficients"], serde_json::json!([2e-10, 2e-5]));
+    let report: Value = serde_json::from_str(&read("fidelity.json")).unwrap();
+    assert_eq!(report["kind"], "fidelity");
+    assert_eq!(report["points"].as_array().unwrap().len(), 2 * (6 + 1));
+}
+
+#[test]
+fn measurements_that_cannot_be_used_are_refused() {
+    let desk = Desk::new();
+    let arguments = ["calibrate", "--data", ".", "--soc", "vim3"];
+    desk.put("op_times.csv", "graph,processor,time_ms\nA,big,1\n");
+    let told = desk.run(&arguments).refused(2);
+    assert!(told.contains("`in_shape_CHW`"), "{told}");
+    assert!(told.contains("docs/calibration.md"), "{told}");
+    desk.put("op_times.csv", measurements());
+    let told = desk.run(&arguments).refused(2);
+    assert!(told.contains("cores=big"), "{told}");
+}
+
+#[test]
 fn an_operator_is_explained() {
     let desk = Desk::new().with_model(GOOGLENET);
     let arguments = [

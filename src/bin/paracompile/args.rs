@@ -263,7 +263,7 @@ pub(crate) struct CostsArgs {
 /// `paracompile calibrate`.
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateArgs {
-    /// Directory with op_times.csv and, where there are any, group_times_power.csv and power_states.csv
+    /// Directory with `op_times.csv` and, where there are any, `group_times_power.csv` and `power_states.csv`
     #[arg(long, value_name = "DIR")]
     pub(crate) data: PathBuf,
     /// Profile for what was not measured: memories, links, contention, names

@@ -110,7 +110,7 @@ pub enum CalibrateError {
 
 /// Two rows of one quantity that cannot be in one unit.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("line {first}: {small:e} s, line {second}: {large:e} s ({what})")]
+#[error("line {first}: {small:.3e} s, line {second}: {large:.3e} s ({what})")]
 pub struct MixedUnits {
     /// File.
     pub(super) origin: String,

@@ -186,6 +186,10 @@ struct Members<'a> {
     is_covered: bool,
 }
 
+#[expect(
+    clippy::too_many_lines,
+    reason = "operators, groups and the whole are summed on one way through"
+)]
 fn network_points(
     measured: &Measurements,
     processor: &str,

@@ -3,6 +3,7 @@
 //! Groups are few, so operators share coefficients: a constant a kernel, two for matrix products, two for Winograd's algorithm, one rate for weights of fully connected layers and one for the bytes of everything else.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 
 use paracompile_plan::OpClass;
 use paracompile_plan::plan::Source;
@@ -131,10 +132,11 @@ pub(super) fn fit_groups(
     });
     let error = root_mean_square(errors);
     for model in models.values_mut() {
-        model.note.push_str(&format!(
+        let _ = write!(
+            model.note,
             "; root mean square of relative errors of groups {:.0}%",
             error * 100.0
-        ));
+        );
     }
     Some(GroupFit {
         models,

@@ -241,6 +241,10 @@ impl Measurements {
     }
 
     /// Reads operators; returns the groups of which one cannot be used.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one row after the other, and each of its cells may be the end of it"
+    )]
     fn read_operators(
         &mut self,
         sheet: &Sheet,
@@ -362,7 +366,7 @@ impl Measurements {
             else {
                 continue;
             };
-            check_units(&sheet.origin, &times, || operator.name.clone(), mixed);
+            check_units(&sheet.origin, &times, || described(&operator), mixed);
             if !times.is_empty() {
                 operator.seconds = Some(mean(times.iter().map(|time| time.value)));
                 operator.repetitions = times.len();
@@ -772,6 +776,15 @@ fn check_units(
             large: most.value,
             what: shown(&what()),
         });
+    }
+}
+
+/// An operator as people find it again.
+fn described(operator: &Operator) -> String {
+    if operator.name.is_empty() {
+        format!("{} of {}", operator.class, operator.network)
+    } else {
+        operator.name.clone()
     }
 }
 

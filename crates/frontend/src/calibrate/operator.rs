@@ -1,6 +1,7 @@
 //! Time models where single operators were timed: one regression for each class.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 
 use paracompile_plan::OpClass;
 use paracompile_plan::plan::Source;
@@ -102,20 +103,13 @@ fn convolution(samples: &[Sample<'_>], known: Option<Winograd>) -> ClassFit {
             (separable && enough).then(|| regress(samples, list, &[], winograd))
         })
         .min_by(|a, b| a.1.loss.total_cmp(&b.1.loss));
-    match best {
-        Some((model, _)) => model,
-        None => {
-            let mut model = regress(
-                samples,
-                affordable(samples, PLAIN_CONVOLUTION),
-                &[],
-                Winograd::None,
-            )
-            .0;
-            model.note.push_str("; too few to keep algorithms apart");
-            model
-        }
+    if let Some((model, _)) = best {
+        return model;
     }
+    let list = affordable(samples, PLAIN_CONVOLUTION);
+    let (mut model, _) = regress(samples, list, &[], Winograd::None);
+    model.note.push_str("; too few to keep algorithms apart");
+    model
 }
 
 fn class_model(
@@ -139,9 +133,10 @@ fn class_model(
             .collect();
         let (mut model, _) = regress(samples, &[Feature::Launch], &rates, winograd);
         let donor = borrowed.note.trim_start_matches("class not measured; ");
-        model.note.push_str(&format!(
+        let _ = write!(
+            model.note,
             "; all are about one size, so only a constant is fitted and the rates are {donor}"
-        ));
+        );
         model.source = Source::Estimated;
         return model;
     }

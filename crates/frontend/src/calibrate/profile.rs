@@ -234,22 +234,21 @@ fn set_powers(
     with_origin: &impl Fn(&str) -> String,
 ) {
     let classes: BTreeSet<OpClass> = point.models.iter().map(|entry| entry.class).collect();
-    match &fit.power {
-        Some(power) => {
-            let measured: BTreeSet<OpClass> = fit
-                .models
-                .iter()
-                .filter(|(_, model)| model.operators > 0)
-                .map(|(class, _)| *class)
-                .collect();
-            for class in classes {
-                let above_idle = power
-                    .by_class
-                    .get(&class)
-                    .copied()
-                    .unwrap_or(power.constant);
-                let is_measured = measured.contains(&class);
-                let number = Number::Sourced {
+    if let Some(power) = &fit.power {
+        let measured: BTreeSet<OpClass> = fit
+            .models
+            .iter()
+            .filter(|(_, model)| model.operators > 0)
+            .map(|(class, _)| *class)
+            .collect();
+        for class in classes {
+            let above_idle = power
+                .by_class
+                .get(&class)
+                .copied()
+                .unwrap_or(power.constant);
+            let is_measured = measured.contains(&class);
+            let number = Number::Sourced {
                     value: round((above_idle - static_power).max(0.0)),
                     source: if is_measured { Source::Fitted } else { Source::Estimated },
                     note: (class == OpClass::Conv).then(|| {
@@ -259,30 +258,26 @@ fn set_powers(
                         ))
                     }),
                 };
-                point.dynamic_w.insert(class, number);
-            }
+            point.dynamic_w.insert(class, number);
         }
-        None => {
-            // A class that is new needs a power; the largest known one is the careful choice.
-            let largest = point
+    } else {
+        // A class that is new needs a power; the largest known one is the careful choice.
+        let largest = point
+            .dynamic_w
+            .values()
+            .map(|number| match number {
+                Number::Plain(value) | Number::Sourced { value, .. } => *value,
+            })
+            .fold(0.0, f64::max);
+        for class in classes {
+            point
                 .dynamic_w
-                .values()
-                .map(|number| match number {
-                    Number::Plain(value) | Number::Sourced { value, .. } => *value,
-                })
-                .fold(0.0, f64::max);
-            for class in classes {
-                point
-                    .dynamic_w
-                    .entry(class)
-                    .or_insert_with(|| Number::Sourced {
-                        value: largest,
-                        source: Source::Assumed,
-                        note: Some(
-                            "no power was measured; the largest of the base profile".to_owned(),
-                        ),
-                    });
-            }
+                .entry(class)
+                .or_insert_with(|| Number::Sourced {
+                    value: largest,
+                    source: Source::Assumed,
+                    note: Some("no power was measured; the largest of the base profile".to_owned()),
+                });
         }
     }
 }

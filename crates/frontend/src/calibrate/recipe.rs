@@ -240,11 +240,7 @@ fn donations(class: OpClass) -> Vec<(OpClass, Donation, &'static str)> {
             (OpClass::Elementwise, Passes(1.0), "as elementwise"),
             (OpClass::Concat, Passes(1.0), "as concat"),
         ],
-        OpClass::BatchNorm => vec![
-            (OpClass::Activation, Passes(1.0), "as activation"),
-            (OpClass::Concat, Passes(1.0), "as concat"),
-        ],
-        OpClass::Cast => vec![
+        OpClass::BatchNorm | OpClass::Cast => vec![
             (OpClass::Activation, Passes(1.0), "as activation"),
             (OpClass::Concat, Passes(1.0), "as concat"),
         ],
@@ -263,14 +259,13 @@ fn donations(class: OpClass) -> Vec<(OpClass, Donation, &'static str)> {
             Passes(3.0),
             "three times activation, for three passes",
         )],
-        OpClass::Elementwise => moved(false),
+        OpClass::Elementwise | OpClass::Other => moved(false),
         OpClass::Concat => vec![(OpClass::Activation, Passes(1.0), "as activation")],
         OpClass::Split | OpClass::Pad | OpClass::Slice | OpClass::Gather => {
             streams(1.0, "a byte of output as the class named")
         }
         OpClass::Transpose => streams(2.0, "twice the class named, for strided reads"),
         OpClass::Resize => streams(2.0, "twice the class named, for interpolation"),
-        OpClass::Other => moved(false),
         OpClass::Opaque => moved(true),
     }
 }

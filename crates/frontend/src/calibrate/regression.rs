@@ -14,6 +14,8 @@ const EMPHASIS: f64 = 0.25;
 const DEVIATION: f64 = 1.4826;
 /// Below this, rows agree, and no weight is needed.
 const NO_DEVIATION: f64 = 1e-9;
+/// A coefficient that makes no more than this part of any row's time is a zero that was rounded.
+const NEGLIGIBLE: f64 = 1e-6;
 /// Weights settle within ten rounds; more change nothing that is kept.
 const ROUNDS: usize = 40;
 
@@ -60,15 +62,15 @@ pub(super) fn fit(rows: &[Vec<f64>], times: &[f64]) -> Regression {
         .map(|time| (time / mean).powf(EMPHASIS))
         .collect();
     let mut weights = vec![1.0; rows.len()];
-    let mut scaled = vec![0.0; columns];
+    let mut found = vec![0.0; columns];
     for _ in 0..ROUNDS {
         let solved = solve(&relative, &scales, &emphasis, &weights);
         let errors = errors(&relative, &scales, &solved);
         let settled = solved
             .iter()
-            .zip(&scaled)
+            .zip(&found)
             .all(|(new, old)| (new - old).abs() <= 1e-12 * old.abs());
-        scaled = solved;
+        found = solved;
         if settled {
             break;
         }
@@ -92,16 +94,22 @@ pub(super) fn fit(rows: &[Vec<f64>], times: &[f64]) -> Regression {
             .map(|error| (bound / error.abs()).min(1.0))
             .collect();
     }
-    let errors = errors(&relative, &scales, &scaled);
+    let errors = errors(&relative, &scales, &found);
     let loss = errors
         .iter()
         .zip(&emphasis)
         .map(|(error, emphasis)| (emphasis * error.abs().min(0.5)).powi(2))
         .sum();
-    let coefficients = scaled
+    let coefficients = found
         .iter()
         .zip(&scales)
-        .map(|(value, scale)| if *scale > 0.0 { value / scale } else { 0.0 })
+        .map(|(value, scale)| {
+            if *scale > 0.0 && *value > NEGLIGIBLE {
+                value / scale
+            } else {
+                0.0
+            }
+        })
         .collect();
     Regression {
         coefficients,
@@ -161,11 +169,11 @@ fn solve(relative: &[Vec<f64>], scales: &[f64], emphasis: &[f64], weights: &[f64
 }
 
 /// Relative errors: predicted over measured, less one.
-fn errors(relative: &[Vec<f64>], scales: &[f64], scaled: &[f64]) -> Vec<f64> {
+fn errors(relative: &[Vec<f64>], scales: &[f64], found: &[f64]) -> Vec<f64> {
     relative
         .iter()
         .map(|row| {
-            let terms = row.iter().zip(scales).zip(scaled);
+            let terms = row.iter().zip(scales).zip(found);
             let predicted: f64 = terms
                 .filter(|((_, scale), _)| **scale > 0.0)
                 .map(|((value, scale), coefficient)| value / scale * coefficient)

@@ -74,7 +74,9 @@ impl Sheet {
         let mut ragged: Vec<(u64, usize)> = Vec::new();
         for record in reader.into_records() {
             let cells = record.map_err(|error| failed(&error))?;
-            let line = cells.position().map_or(1, csv::Position::line);
+            let line = cells
+                .position()
+                .map_or(1, |position| line_of(text, position));
             if cells.len() != header.len() {
                 ragged.push((line, cells.len()));
                 continue;
@@ -211,6 +213,17 @@ impl Row {
             ))
         }
     }
+}
+
+/// The line on which a record begins; the reader counts from the empty lines before it.
+fn line_of(text: &str, position: &csv::Position) -> u64 {
+    let start = usize::try_from(position.byte()).unwrap_or(usize::MAX);
+    let skipped = text
+        .bytes()
+        .skip(start)
+        .take_while(|byte| matches!(byte, b'\n' | b'\r'))
+        .filter(|byte| *byte == b'\n');
+    position.line() + skipped.map(|_| 1).sum::<u64>()
 }
 
 /// `1 row` or `2 rows`.

@@ -294,7 +294,13 @@ fn networks_of_known_coefficients_are_predicted_unseen() {
     assert_eq!(report.processors.len(), 2);
     for processor in &report.processors {
         for level in &processor.levels {
-            assert!(level.all < 0.02, "{} {level:?}", processor.processor);
+            // A class has one power, whatever the speed of its single operators.
+            let most = if level.quantity == Quantity::Energy {
+                0.15
+            } else {
+                0.02
+            };
+            assert!(level.all < most, "{} {level:?}", processor.processor);
             assert!(level.uncovered < 1e-9);
         }
         assert_eq!(processor.networks.len(), 4);
@@ -489,7 +495,7 @@ fn mixed_units_are_refused_with_their_lines() {
         format!("run,{HEADER}\n1,A,big,0,relu,8x8x8,8x8x8,1.0\n2,A,big,0,relu,8x8x8,8x8x8,1003\n");
     let error = read(&text, None).unwrap_err().to_string();
     assert!(
-        error.contains("line 2: 1e-3 s, line 3: 1.003e0 s"),
+        error.contains("line 2: 1.000e-3 s, line 3: 1.003e0 s"),
         "{error}"
     );
     // Two files that disagree about one group are found too.

@@ -1,5 +1,7 @@
 //! Profiles as text that people read and change: what fits on a line is on one.
 
+use std::fmt::Write;
+
 use serde_json::Value;
 
 use super::file::SocFile;
@@ -14,13 +16,13 @@ pub fn profile_text(file: &SocFile) -> String {
     let value = serde_json::to_value(file)
         .expect("a profile holds strings, finite numbers, lists and objects with string keys");
     let mut text = String::new();
-    write(&value, 0, 0, &mut text);
+    write_value(&value, 0, 0, &mut text);
     text.push('\n');
     text
 }
 
 /// Writes a value that starts at `column` and whose lines are indented by `indent`; the depth is that of the types.
-fn write(value: &Value, indent: usize, column: usize, text: &mut String) {
+fn write_value(value: &Value, indent: usize, column: usize, text: &mut String) {
     let line = one_line(value);
     if column + line.len() <= WIDTH {
         text.push_str(&line);
@@ -35,17 +37,17 @@ fn write(value: &Value, indent: usize, column: usize, text: &mut String) {
                 let key = Value::from(key.as_str());
                 let start = format!("{}\n{pad}{key}: ", if index > 0 { "," } else { "" });
                 text.push_str(&start);
-                write(value, inner, start.len(), text);
+                write_value(value, inner, start.len(), text);
             }
-            text.push_str(&format!("\n{}}}", " ".repeat(indent)));
+            let _ = write!(text, "\n{}}}", " ".repeat(indent));
         }
         Value::Array(list) => {
             text.push('[');
             for (index, value) in list.iter().enumerate() {
-                text.push_str(&format!("{}\n{pad}", if index > 0 { "," } else { "" }));
-                write(value, inner, inner, text);
+                let _ = write!(text, "{}\n{pad}", if index > 0 { "," } else { "" });
+                write_value(value, inner, inner, text);
             }
-            text.push_str(&format!("\n{}]", " ".repeat(indent)));
+            let _ = write!(text, "\n{}]", " ".repeat(indent));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => text.push_str(&line),
     }

@@ -378,11 +378,11 @@ mod tests {
         edit(&mut point);
         let points = &mut profile["processors"][0]["operating_points"];
         points.as_array_mut().unwrap().push(point);
-        Soc::from_json(&profile.to_string(), "example").map_err(|error| match error {
-            SocError::Invalid { problems, .. } => {
-                problems.iter().map(ToString::to_string).collect()
-            }
-            other => panic!("{other}"),
+        Soc::from_json(&profile.to_string(), "example").map_err(|error| {
+            let SocError::Invalid { problems, .. } = error else {
+                panic!("{error}");
+            };
+            problems.iter().map(ToString::to_string).collect()
         })
     }
 
