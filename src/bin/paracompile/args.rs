@@ -140,7 +140,7 @@ pub(crate) struct MapArgs {
     #[arg(long, required = true, value_name = "NAME|FILE")]
     pub(crate) soc: Option<String>,
     /// Where to write; by default output/<model>-<soc>
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, short, alias = "output", value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Which plan of the front to recommend
     #[arg(long, value_enum, default_value_t = Objective::Balanced)]
