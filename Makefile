@@ -43,8 +43,9 @@ RESULT_MODELS := googlenet inception_v3 inception_v4 inception_resnet_v2 randwir
 	nasnetalarge resnet50 mobilenet_v2 vit_base_patch16_224 bert_base
 RESULT_SOCS := vim3 bst-a1000
 
-results: build ## the tables of docs/results.md, anew
+results: build ## the tables of docs/results.md and the pictures of docs/pictures.md, anew
 	$(BINARY) compare $(RESULT_MODELS:%=models/%.onnx) $(RESULT_SOCS:%=--soc %) --update docs/results.md
+	scripts/draw_examples.sh $(BINARY)
 
 deny: ## licences, sources and bans, for whoever has cargo-deny
 	$(CARGO) deny check bans licenses sources
