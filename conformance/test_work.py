@@ -11,8 +11,8 @@ from networks import Network, macs
 #: Class by operator, for those whose arithmetic is defined by multiply-accumulates.
 PRODUCTS = {"Conv": "conv", "ConvTranspose": "conv_transpose", "Gemm": "gemm", "MatMul": "matmul"}
 
-#: Operators whose constant operands behind the first are parameters, as attributes are: bounds, indices, axes, extents.
-PARAMETRIC = {"Clip", "Gather", "Pad", "ReduceMax", "ReduceMean", "ReduceSum", "Slice", "Split"}
+#: Operators whose constant operands behind the first are parameters, as attributes are: bounds, axes, extents.
+PARAMETRIC = {"Clip", "Pad", "ReduceMax", "ReduceMean", "ReduceSum", "Resize", "Slice", "Split"}
 
 
 @pytest.fixture(scope="module")
