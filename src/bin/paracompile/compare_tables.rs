@@ -50,31 +50,39 @@ pub(crate) fn of_model(comparison: &Comparison) -> String {
             let _ = write!(text, "\n{}", grid.text(0));
         }
     }
-    let mut grid = Grid::new([
+    // A chip that nothing is published about has no such column, and no word about processors that it need not have.
+    let width = 5 + usize::from(comparison.board.is_some());
+    let titles = [
         ("Changes".to_owned(), Align::Left),
         ("in stream".to_owned(), Align::Right),
         ("alone".to_owned(), Align::Right),
         ("frames/s".to_owned(), Align::Right),
         ("frames/J".to_owned(), Align::Right),
         ("published mean".to_owned(), Align::Left),
-    ]);
+    ];
+    let mut grid = Grid::new(titles.into_iter().take(width));
     let mut apart = String::new();
     for relation in &comparison.relations {
         match &relation.verdict {
             Verdict::Changed(change) => {
                 let published = comparison.board.map(|board| board.published(relation.pair));
-                grid.push([
+                let cells = [
                     format!("{} over {}", relation.new, relation.old),
                     percent(change.stream_latency),
                     percent(change.latency),
                     percent(change.throughput),
                     percent(change.efficiency),
                     published.as_ref().map_or_else(String::new, in_words),
-                ]);
+                ];
+                grid.push(cells.into_iter().take(width));
             }
             Verdict::NotApplicable(reason) => {
-                let title = relation.pair.title();
-                let _ = writeln!(apart, "{title}: not applicable: {reason}");
+                let of_clusters =
+                    matches!(relation.pair, Pair::ClustersOverBig | Pair::FineOverCoarse);
+                if comparison.board.is_some() || !of_clusters {
+                    let title = relation.pair.title();
+                    let _ = writeln!(apart, "{title}: not applicable: {reason}");
+                }
             }
         }
     }
@@ -166,7 +174,10 @@ fn figures(comparisons: &[&Comparison], cell: Cell) -> Grid {
         ]
         .into_iter()
         .chain(columns)
-        .chain([("gap of para-only".to_owned(), Align::Right)]),
+        .chain([
+            ("para-only on".to_owned(), Align::Left),
+            ("gap of para-only".to_owned(), Align::Right),
+        ]),
     );
     for comparison in comparisons {
         let shown = |contender: Option<&Contender>| contender.map_or_else(missing, cell);
@@ -174,13 +185,13 @@ fn figures(comparisons: &[&Comparison], cell: Cell) -> Grid {
             let name = single.name.trim_start_matches("single:");
             format!("{} ({name})", cell(single))
         });
-        let gap = comparison
-            .contender("para-only")
-            .map_or_else(missing, |it| gap(it.figures.gap));
+        let para_only = comparison.contender("para-only");
+        let gap = para_only.map_or_else(missing, |it| gap(it.figures.gap));
         grid.push(
             [comparison.model.clone(), single]
                 .into_iter()
                 .chain(COLUMNS.map(|(name, _)| shown(comparison.contender(name))))
+                .chain([para_only.map_or_else(missing, stages)])
                 .chain([gap]),
         );
     }
@@ -203,6 +214,8 @@ const PARTS: [Part; 3] = [
             Pair::PipeOnlyOverParaOnly,
             Pair::HybridLOverPipeOnly,
             Pair::HybridTOverPipeOnly,
+            Pair::HybridLOverParaOnly,
+            Pair::HybridTOverParaOnly,
             Pair::ClustersOverBig,
             Pair::FineOverCoarse,
         ],
@@ -244,17 +257,19 @@ const PARTS: [Part; 3] = [
 
 impl Part {
     fn grid(&self, comparisons: &[&Comparison], survey: &Survey) -> Grid {
+        let compared = survey.means.iter().filter(|mean| mean.models > 0);
+        let compared: Vec<Pair> = compared.map(|mean| mean.pair).collect();
+        let pairs = self.pairs.iter().filter(|pair| compared.contains(pair));
+        let pairs: Vec<Pair> = pairs.copied().collect();
         let mut grid = Grid::new(
             std::iter::once(("model".to_owned(), Align::Left)).chain(
-                self.pairs
+                pairs
                     .iter()
                     .map(|pair| (pair.title().to_owned(), Align::Right)),
             ),
         );
         let mut push = |name: &str, cell: &dyn Fn(Pair) -> String| {
-            grid.push(
-                std::iter::once(name.to_owned()).chain(self.pairs.iter().map(|&pair| cell(pair))),
-            );
+            grid.push(std::iter::once(name.to_owned()).chain(pairs.iter().map(|&pair| cell(pair))));
         };
         for comparison in comparisons {
             push(&comparison.model, &|pair| {
@@ -311,14 +326,9 @@ fn not_applicable(comparisons: &[&Comparison]) -> String {
 
 fn row(contender: &Contender) -> [String; 8] {
     let figures = &contender.figures;
-    let stages: Vec<String> = figures
-        .stages
-        .iter()
-        .map(|stage| stage.processors.join("+"))
-        .collect();
     [
         contender.name.clone(),
-        stages.join(" | "),
+        stages(contender),
         format!("{:.1} ms", figures.saturated_latency_s * 1e3),
         format!("{:.1} ms", figures.latency_s * 1e3),
         significant(figures.throughput_fps),
@@ -326,6 +336,12 @@ fn row(contender: &Contender) -> [String; 8] {
         significant(contender.frames_per_joule),
         gap(figures.gap),
     ]
+}
+
+fn stages(contender: &Contender) -> String {
+    let stages = contender.figures.stages.iter();
+    let processors: Vec<String> = stages.map(|stage| stage.processors.join("+")).collect();
+    processors.join(" | ")
 }
 
 fn latency(contender: &Contender) -> String {
