@@ -66,8 +66,16 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         Some(_) | None => Path::new("."),
     };
+    let existing = fs::metadata(&target).ok().map(|found| found.permissions());
+    if existing.as_ref().is_some_and(fs::Permissions::readonly) {
+        // A rename would replace it all the same, which is not what whoever protected it expects.
+        return Err(io(io::ErrorKind::PermissionDenied.into()));
+    }
     let mut file = temporary(directory).map_err(io)?;
     file.write_all(bytes).map_err(io)?;
+    if let Some(permissions) = existing {
+        file.as_file().set_permissions(permissions).map_err(io)?;
+    }
     file.persist(&target).map_err(|error| io(error.error))?;
     Ok(())
 }
@@ -107,6 +115,26 @@ mod tests {
                 .file_type()
                 .is_char_device()
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn permissions_stay_and_protected_files_too() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file.json");
+        write_json(&path, &1).unwrap();
+        let mode = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        mode(0o600);
+        write_json(&path, &2).unwrap();
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
+        mode(0o400);
+        assert!(write_json(&path, &3).is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "2\n");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 
     #[test]

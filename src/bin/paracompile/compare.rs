@@ -3,8 +3,6 @@
 //! A model or a chip that fails costs its own comparisons alone: the others are printed, then all failures are named together and decide the exit code.
 //! A document is updated only if nothing failed, since a row that is missing would go unnoticed there.
 
-use std::fs;
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -14,11 +12,12 @@ use paracompile::emit::Goal;
 use paracompile::import::Imported;
 use paracompile::mapping::{Budget, Granularity};
 use paracompile::partition::CutRule;
-use paracompile::plan::{StoppedBy, write_text};
+use paracompile::plan::StoppedBy;
 use serde_json::json;
 
 use crate::args::CompareArgs;
 use crate::compare_tables::{markdown, of_model, of_survey};
+use crate::document::Document;
 use crate::failure::{Failure, Kind};
 use crate::input::{Chip, printed};
 use crate::map::{effort, failed, in_pool};
@@ -48,12 +47,25 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     let mut models: Vec<Imported> = Vec::new();
     for path in &args.models {
         match input::model(path, &args.dims, args.quiet) {
-            Ok(imported) => models.push(imported),
+            Ok(imported) => {
+                let digest = &imported.graph.digest;
+                if models.iter().any(|known| known.graph.digest == *digest) {
+                    return Err(Failure::new(
+                        Kind::Usage,
+                        format!("{}: the same network as another one", path.display()),
+                    )
+                    .with_help("a network that is given twice would count twice in means"));
+                }
+                models.push(imported);
+            }
             Err(failure) => failures.push(failure),
         }
     }
     let document = match &args.update {
-        Some(path) => Some(Document::read(path, &chips)?),
+        Some(path) => {
+            let names: Vec<&str> = chips.iter().map(|it| it.chosen.name.as_str()).collect();
+            Some(Document::read(path, &names)?)
+        }
         None => None,
     };
     interrupt::listen()?;
@@ -153,7 +165,11 @@ fn report(
             ))?;
         }
     } else if let Some(document) = document.filter(|_| failures.is_empty()) {
-        document.write(&surveyed)?;
+        let tables: Vec<(&str, String)> = surveyed
+            .iter()
+            .map(|(comparisons, survey)| (survey.soc.as_str(), markdown(comparisons, survey)))
+            .collect();
+        document.write(&tables)?;
     } else if args.update.is_none() {
         let mut parts: Vec<String> = comparisons.iter().map(of_model).collect();
         parts.extend(
@@ -183,74 +199,4 @@ fn named_once<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Result<()
         seen.push(name);
     }
     Ok(())
-}
-
-/// A Markdown file with a marked part for each chip.
-struct Document<'a> {
-    path: &'a Path,
-    text: String,
-}
-
-impl<'a> Document<'a> {
-    /// Reads it, and makes sure that each chip has its part.
-    fn read(path: &'a Path, chips: &[Chip]) -> Result<Self, Failure> {
-        let text = fs::read_to_string(path).map_err(|error| {
-            Failure::new(
-                Kind::File,
-                format!("{}: cannot read: {error}", path.display()),
-            )
-        })?;
-        let document = Self { path, text };
-        let missing: Vec<&str> = chips
-            .iter()
-            .map(|chip| chip.chosen.name.as_str())
-            .filter(|soc| document.part(soc).is_none())
-            .collect();
-        if missing.is_empty() {
-            return Ok(document);
-        }
-        let marks = missing.iter().map(|soc| {
-            let (begin, end) = marks(soc);
-            format!("{begin} … {end}")
-        });
-        Err(Failure::new(
-            Kind::File,
-            format!(
-                "{}: no marked part for {}",
-                path.display(),
-                missing.join(", ")
-            ),
-        )
-        .with_help(format!(
-            "put these lines where the tables belong:\n{}",
-            marks.collect::<Vec<_>>().join("\n")
-        )))
-    }
-
-    /// Where the part of a chip lies, without its marks.
-    fn part(&self, soc: &str) -> Option<std::ops::Range<usize>> {
-        let (begin, end) = marks(soc);
-        let start = self.text.find(&begin)? + begin.len();
-        let length = self.text[start..].find(&end)?;
-        Some(start..start + length)
-    }
-
-    fn write(mut self, surveyed: &[(Vec<&Comparison>, Survey)]) -> Result<(), Failure> {
-        for (comparisons, survey) in surveyed {
-            let part = self
-                .part(&survey.soc)
-                .expect("the document was read with a part for each chip");
-            let tables = markdown(comparisons, survey);
-            self.text
-                .replace_range(part, &format!("\n\n{}\n\n", tables.trim_end()));
-        }
-        write_text(self.path, &self.text).map_err(|error| Failure::from_error(Kind::File, &error))
-    }
-}
-
-fn marks(soc: &str) -> (String, String) {
-    (
-        format!("<!-- compare:{soc} -->"),
-        format!("<!-- /compare:{soc} -->"),
-    )
 }

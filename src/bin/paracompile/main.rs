@@ -8,6 +8,7 @@ mod check;
 mod compare;
 mod compare_tables;
 mod costs;
+mod document;
 mod failure;
 mod grid;
 mod input;
