@@ -8,7 +8,7 @@ use paracompile_plan::plan::Source;
 
 use super::measurement::Operator;
 use super::recipe::{ClassFit, PLAIN_CONVOLUTION, anchored, borrow, error_of, features, rounded};
-use super::regression::{Regression, fit};
+use super::regression::{Regression, fit, real};
 use crate::cost::evaluate;
 use crate::ir::Work;
 use crate::soc::{Feature, Winograd};
@@ -125,18 +125,37 @@ fn class_model(
     if most < TELLING_RANGE * least
         && let Some(borrowed) = borrow(class, models)
     {
-        // They fix a constant; how time grows is that of another class.
+        let donor = borrowed.note.trim_start_matches("class not measured; ");
+        // How time grows is that of another class.
         let rates: Vec<(Feature, f64)> = borrowed
             .terms
-            .into_iter()
+            .iter()
+            .copied()
             .filter(|(feature, _)| *feature != Feature::Launch)
             .collect();
-        let (mut model, _) = regress(samples, &[Feature::Launch], &rates, winograd);
-        let donor = borrowed.note.trim_start_matches("class not measured; ");
-        let _ = write!(
-            model.note,
-            "; all are about one size, so only a constant is fitted and the rates are {donor}"
-        );
+        let is_slower = |sample: &Sample<'_>| sample.seconds > total(&rates, sample, winograd);
+        let mut model = if samples.iter().all(is_slower) {
+            let (mut model, _) = regress(samples, &[Feature::Launch], &rates, winograd);
+            let _ = write!(
+                model.note,
+                "; all are about one size, so only a constant is fitted and the rates are {donor}"
+            );
+            model
+        } else {
+            // No constant is small enough to predict them as they were measured.
+            let factor = factor(samples, &borrowed);
+            let scaled: Vec<(Feature, f64)> = borrowed
+                .terms
+                .iter()
+                .map(|&(feature, rate)| (feature, factor * rate))
+                .collect();
+            let (mut model, _) = regress(samples, &[], &scaled, winograd);
+            let _ = write!(
+                model.note,
+                "; all are about one size, so only a factor of {factor:.2} is fitted and the rest is {donor}"
+            );
+            model
+        };
         model.source = Source::Estimated;
         return model;
     }
@@ -148,6 +167,24 @@ fn class_model(
         );
     }
     model
+}
+
+/// Seconds that these terms make of an operator.
+fn total(terms: &[(Feature, f64)], sample: &Sample<'_>, winograd: Winograd) -> f64 {
+    terms
+        .iter()
+        .map(|&(feature, rate)| rate * evaluate(feature, &sample.operator.work, winograd))
+        .sum()
+}
+
+/// By how much a model has to be multiplied to predict operators as they were measured, in the geometric mean.
+fn factor(samples: &[Sample<'_>], model: &ClassFit) -> f64 {
+    let logs: Vec<f64> = samples
+        .iter()
+        .map(|sample| (sample.seconds / model.seconds(&sample.operator.work)).ln())
+        .filter(|log| log.is_finite())
+        .collect();
+    (logs.iter().sum::<f64>() / real(logs.len().max(1))).exp()
 }
 
 /// The first features, as many as there are operators for.
@@ -163,13 +200,7 @@ fn regress(
     fixed: &[(Feature, f64)],
     winograd: Winograd,
 ) -> (ClassFit, Regression) {
-    let rest = |sample: &Sample<'_>| {
-        let known: f64 = fixed
-            .iter()
-            .map(|&(feature, rate)| rate * evaluate(feature, &sample.operator.work, winograd))
-            .sum();
-        sample.seconds - known
-    };
+    let rest = |sample: &Sample<'_>| sample.seconds - total(fixed, sample, winograd);
     // What the fixed terms explain altogether says nothing about the others.
     let open: Vec<&Sample<'_>> = samples
         .iter()

@@ -463,6 +463,36 @@ fn few_operators_of_a_class_give_fewer_coefficients_and_a_mark() {
     ));
 }
 
+#[test]
+fn operators_of_one_size_anchor_their_class_even_below_the_growth_that_is_borrowed() {
+    for (first, second) in [(40.0, 44.0), (3.0, 3.0), (1.0, 1.1)] {
+        let text = format!(
+            "{HEADER}\n\
+            A,big,0,relu,64x56x56,64x56x56,0.2\n\
+            A,big,1,relu,64x28x28,64x28x28,0.05\n\
+            A,big,2,softmax,1000,1000,{:?}\n\
+            A,big,3,softmax,1001,1001,{:?}\n",
+            first * 1e-3,
+            second * 1e-3
+        );
+        let measured = read(&text, None).unwrap();
+        let fit = fitted(&measured, "big");
+        let softmax = &fit.models[&OpClass::Softmax];
+        // Three times the rate of activations makes 3 µs of 4000 bytes.
+        for operator in &measured.operators[2..] {
+            let predicted = softmax.seconds(&operator.work);
+            assert_near(
+                predicted,
+                f64::midpoint(first, second) * 1e-6,
+                0.06,
+                &softmax.note,
+            );
+        }
+        assert_eq!(softmax.source, Source::Estimated);
+        assert!(softmax.rate(&[Feature::OutputBytes]) > 0.0);
+    }
+}
+
 const HEADER: &str = "graph,processor,op_index,op_type,in_shape_CHW,out_shape_CHW,time_ms";
 
 #[test]
