@@ -133,8 +133,8 @@ fn class_model(
             .copied()
             .filter(|(feature, _)| *feature != Feature::Launch)
             .collect();
-        let is_slower = |sample: &Sample<'_>| sample.seconds > total(&rates, sample, winograd);
-        let mut model = if samples.iter().all(is_slower) {
+        let factor = factor(samples, &rates, winograd);
+        let mut model = if factor >= 1.0 {
             let (mut model, _) = regress(samples, &[Feature::Launch], &rates, winograd);
             let _ = write!(
                 model.note,
@@ -143,16 +143,14 @@ fn class_model(
             model
         } else {
             // No constant is small enough to predict them as they were measured.
-            let factor = factor(samples, &borrowed);
-            let scaled: Vec<(Feature, f64)> = borrowed
-                .terms
+            let scaled: Vec<(Feature, f64)> = rates
                 .iter()
                 .map(|&(feature, rate)| (feature, factor * rate))
                 .collect();
             let (mut model, _) = regress(samples, &[], &scaled, winograd);
             let _ = write!(
                 model.note,
-                "; all are about one size, so only a factor of {factor:.2} is fitted and the rest is {donor}"
+                "; all are about one size, so there is no constant, and the rates are {factor:.2} times those {donor}"
             );
             model
         };
@@ -177,14 +175,12 @@ fn total(terms: &[(Feature, f64)], sample: &Sample<'_>, winograd: Winograd) -> f
         .sum()
 }
 
-/// By how much a model has to be multiplied to predict operators as they were measured, in the geometric mean.
-fn factor(samples: &[Sample<'_>], model: &ClassFit) -> f64 {
-    let logs: Vec<f64> = samples
+/// By how much terms have to be multiplied to make operators take as long as they did, in the geometric mean; infinite where they make nothing.
+fn factor(samples: &[Sample<'_>], terms: &[(Feature, f64)], winograd: Winograd) -> f64 {
+    let logs = samples
         .iter()
-        .map(|sample| (sample.seconds / model.seconds(&sample.operator.work)).ln())
-        .filter(|log| log.is_finite())
-        .collect();
-    (logs.iter().sum::<f64>() / real(logs.len().max(1))).exp()
+        .map(|sample| (sample.seconds / total(terms, sample, winograd)).ln());
+    (logs.sum::<f64>() / real(samples.len().max(1))).exp()
 }
 
 /// The first features, as many as there are operators for.
