@@ -485,6 +485,7 @@ fn a_profile_is_calibrated_and_judged() {
     ];
     let told = desk.run(&[&arguments[..], &more].concat()).done();
     assert!(told.contains("time of networks"), "{told}");
+    assert!(told.contains("covered: neighbours"), "{told}");
     assert!(told.contains("little: nothing was measured"), "{told}");
     desk.run(&["soc", "check", "board.json"]).done();
     let read = |name| std::fs::read_to_string(desk.path(name)).unwrap();
@@ -504,6 +505,15 @@ fn a_profile_is_calibrated_and_judged() {
     let report: Value = serde_json::from_str(&read("fidelity.json")).unwrap();
     assert_eq!(report["kind"], "fidelity");
     assert_eq!(report["points"].as_array().unwrap().len(), 2 * (6 + 1));
+    // Both networks are the same, so every neighbour is the operator itself.
+    let told = desk.run(&[&arguments[..], &["--leave-one-out", "--json"]].concat());
+    let told: Value = serde_json::from_str(&told.done()).unwrap();
+    let judged = &told["fidelity"][0];
+    assert_eq!(judged["neighbours"], "applicable");
+    for level in judged["levels"].as_array().unwrap() {
+        let error = level["neighbours"]["covered"].as_f64().unwrap();
+        assert!(error < 1e-9, "{level}");
+    }
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use paracompile::calibrate::{
-    BaseProfile, CalibrateError, Calibration, ClassSummary, Fidelity, FidelityReport, Level,
-    LevelErrors, Measurements, ProcessorSummary, Quantity, calibrate, judge,
+    Applicability, BaseProfile, CalibrateError, Calibration, ClassSummary, Fidelity,
+    FidelityReport, Level, LevelErrors, Measurements, ProcessorSummary, Quantity, calibrate, judge,
 };
 use paracompile::plan::{write_json, write_text};
 use paracompile::soc::{Soc, profile_text};
@@ -211,7 +211,7 @@ fn fidelity(report: &FidelityReport) -> String {
                 vec![
                     one.processor.clone(),
                     network.name.clone(),
-                    network.covered.map_or_else(|| "–".to_owned(), signed),
+                    or_dash(network.covered, signed),
                     signed(network.all),
                     percent(network.uncovered),
                 ]
@@ -229,27 +229,92 @@ fn fidelity(report: &FidelityReport) -> String {
         ],
         &rows,
     );
+    neighbours(&mut text, report);
     text.push('\n');
     text
 }
 
-fn level_row(processor: &Fidelity, level: &LevelErrors) -> Vec<String> {
-    let what = match (level.level, level.quantity) {
+/// The other predictor, beside the fitted rates.
+fn neighbours(text: &mut String, report: &FidelityReport) {
+    let (mut levels, mut networks, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    for one in &report.processors {
+        match one.neighbours {
+            Applicability::Applicable => {
+                levels.extend(one.levels.iter().map(|level| neighbours_row(one, level)));
+                networks.extend(one.networks.iter().map(|network| {
+                    let near = network.neighbours;
+                    vec![
+                        one.processor.clone(),
+                        network.name.clone(),
+                        or_dash(network.covered, signed),
+                        or_dash(near.and_then(|near| near.covered), signed),
+                        signed(network.all),
+                        or_dash(near.and_then(|near| near.all), signed),
+                    ]
+                }));
+            }
+            Applicability::NotApplicable => others.push(one.processor.as_str()),
+        }
+    }
+    if !levels.is_empty() {
+        text.push_str("\nThe same by fitted rates and by nearest neighbours\n");
+        let columns = [
+            "covered: rates",
+            "covered: neighbours",
+            "all: rates",
+            "all: neighbours",
+        ];
+        let header = [&["processor", "of"], &columns[..]].concat();
+        table(text, &header, &levels);
+        text.push('\n');
+        let header = [&["processor", "network"], &columns[..]].concat();
+        table(text, &header, &networks);
+    }
+    if !others.is_empty() {
+        let _ = writeln!(
+            text,
+            "\nNearest neighbours are not applicable to {}: groups alone were timed there, so no operator has a time",
+            others.join(", ")
+        );
+    }
+}
+
+fn neighbours_row(processor: &Fidelity, level: &LevelErrors) -> Vec<String> {
+    let near = level.neighbours;
+    vec![
+        processor.processor.clone(),
+        subject(level).to_owned(),
+        or_dash(level.covered, percent),
+        or_dash(near.and_then(|near| near.covered), percent),
+        percent(level.all),
+        or_dash(near.and_then(|near| near.all), percent),
+    ]
+}
+
+fn or_dash(value: Option<f64>, shown: fn(f64) -> String) -> String {
+    value.map_or_else(|| "–".to_owned(), shown)
+}
+
+fn subject(level: &LevelErrors) -> &'static str {
+    match (level.level, level.quantity) {
         (Level::Operator, Quantity::Time) => "time of operators",
         (Level::Group, Quantity::Time) => "time of groups",
         (Level::Network, Quantity::Time) => "time of networks",
         (Level::Operator, Quantity::Energy) => "energy of operators",
         (Level::Group, Quantity::Energy) => "energy of groups",
         (Level::Network, Quantity::Energy) => "energy of networks",
-    };
+    }
+}
+
+fn level_row(processor: &Fidelity, level: &LevelErrors) -> Vec<String> {
     vec![
         processor.processor.clone(),
-        what.to_owned(),
+        subject(level).to_owned(),
         level.count.to_string(),
-        level.covered.map_or_else(|| "–".to_owned(), percent),
+        or_dash(level.covered, percent),
         percent(level.all),
         percent(level.uncovered),
-        level.noise.map_or_else(|| "–".to_owned(), percent),
+        or_dash(level.noise, percent),
     ]
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Sums over a network hide errors that cancel, so groups and operators are judged beside them.
 //! A class of which too few operators are left is predicted by rules of thumb; its operators count as uncovered, and errors are told with and without them.
+//! Where single operators were timed, nearest neighbours predict the same from the same beside the fitted rates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,9 +12,11 @@ use serde::Serialize;
 use super::error::CalibrateError;
 use super::fit::{ProcessorFit, check_processors, fit_processor};
 use super::measurement::{Measurements, Noise, Operator};
+use super::neighbours::Neighbours;
 use super::power::shown_part;
 use super::profile::BaseProfile;
 use super::regression::root_mean_square;
+use crate::soc::Winograd;
 
 /// Predictions of left-out networks beside what was measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -50,6 +53,9 @@ pub struct FidelityPoint {
     pub measured: f64,
     /// In seconds or joules.
     pub predicted: f64,
+    /// In seconds or joules, from nearest neighbours instead of fitted rates; absent where they are not applicable, or none is alike.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub neighbours: Option<f64>,
 }
 
 /// How much of a network.
@@ -74,6 +80,16 @@ pub enum Quantity {
     Energy,
 }
 
+/// Whether nearest neighbours can predict what runs on a processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Applicability {
+    /// Single operators were timed, and are neighbours.
+    Applicable,
+    /// Groups alone were timed, so that no operator has a time to go by.
+    NotApplicable,
+}
+
 /// Errors of a processor.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fidelity {
@@ -83,6 +99,8 @@ pub struct Fidelity {
     pub levels: Vec<LevelErrors>,
     /// One for each network.
     pub networks: Vec<NetworkErrors>,
+    /// Whether nearest neighbours were judged beside.
+    pub neighbours: Applicability,
 }
 
 /// Errors of a network's time, as fractions.
@@ -96,6 +114,17 @@ pub struct NetworkErrors {
     pub all: f64,
     /// Share of its measured time that is not covered.
     pub uncovered: f64,
+    /// The same errors of nearest neighbours; `None` where they are not applicable.
+    pub neighbours: Option<NeighbourErrors>,
+}
+
+/// Errors of predictions from nearest neighbours, as fractions.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct NeighbourErrors {
+    /// Over everything; `None` where nothing is like some operator.
+    pub all: Option<f64>,
+    /// Over what is covered; `None` where nothing is.
+    pub covered: Option<f64>,
 }
 
 /// Root mean squares of relative errors, as fractions.
@@ -115,6 +144,8 @@ pub struct LevelErrors {
     pub uncovered: f64,
     /// How much repetitions differ; `None` where nothing was repeated.
     pub noise: Option<f64>,
+    /// The same errors of nearest neighbours; `None` where they are not applicable.
+    pub neighbours: Option<NeighbourErrors>,
 }
 
 /// Leaves out one network after the other.
@@ -136,6 +167,7 @@ pub fn judge(
             .map(|operator| operator.network.as_str())
             .collect();
         let first = points.len();
+        let mut applicability = Applicability::Applicable;
         let mut wanted = base.classes(name);
         wanted.extend(measured.operators_of(name).map(|operator| operator.class));
         for &network in &networks {
@@ -147,10 +179,31 @@ pub fn judge(
                 }
             })?;
             let idle = measured.idle.unwrap_or(base.idle());
-            points.extend(network_points(measured, name, network, &fit, idle));
+            let by_rates = |operator: &Operator| {
+                let model = fit.models.get(&operator.class);
+                model.map_or(0.0, |model| model.seconds(&operator.work))
+            };
+            let mut own = network_points(measured, name, network, &fit, idle, &by_rates);
+            if rest.times_operators(name) {
+                let winograd = fit.models.get(&OpClass::Conv);
+                let winograd = winograd.map_or(Winograd::None, |model| model.winograd);
+                let near = Neighbours::new(rest.operators_of(name), winograd);
+                // What is like nothing makes every sum that it is in unknown.
+                let by_neighbours = |operator: &Operator| {
+                    let seconds = near.seconds(operator.class, &operator.work);
+                    seconds.unwrap_or(f64::NAN)
+                };
+                let theirs = network_points(measured, name, network, &fit, idle, &by_neighbours);
+                for (point, other) in own.iter_mut().zip(theirs) {
+                    point.neighbours = Some(other.predicted).filter(|value| value.is_finite());
+                }
+            } else {
+                applicability = Applicability::NotApplicable;
+            }
+            points.extend(own);
         }
         let noise = measured.noise.get(name).copied().unwrap_or_default();
-        processors.push(errors(name, &points[first..], noise));
+        processors.push(errors(name, &points[first..], noise, applicability));
     }
     Ok(FidelityReport {
         schema: 1,
@@ -196,6 +249,7 @@ fn network_points(
     network: &str,
     fit: &ProcessorFit,
     idle: f64,
+    seconds_of: &dyn Fn(&Operator) -> f64,
 ) -> Vec<FidelityPoint> {
     let by_operators = measured.times_operators(processor);
     let point = |level, quantity, name: String, class, covered, pair: Pair| FidelityPoint {
@@ -208,6 +262,7 @@ fn network_points(
         covered,
         measured: pair.measured,
         predicted: pair.predicted,
+        neighbours: None,
     };
     let mut operators = Vec::new();
     let mut members: BTreeMap<u32, Members<'_>> = BTreeMap::new();
@@ -222,10 +277,7 @@ fn network_points(
         .operators_of(processor)
         .filter(|one| one.network == network)
     {
-        let predicted = fit
-            .models
-            .get(&operator.class)
-            .map_or(0.0, |model| model.seconds(&operator.work));
+        let predicted = seconds_of(operator);
         let is_covered = fit.covered.contains(&operator.class);
         if let Some(seconds) = operator.seconds {
             let pair = Pair {
@@ -334,7 +386,12 @@ fn network_points(
     points
 }
 
-fn errors(processor: &str, points: &[FidelityPoint], noise: Noise) -> Fidelity {
+fn errors(
+    processor: &str,
+    points: &[FidelityPoint],
+    noise: Noise,
+    neighbours: Applicability,
+) -> Fidelity {
     let levels = [
         (Level::Operator, Quantity::Time, noise.operator),
         (Level::Group, Quantity::Time, noise.group),
@@ -343,7 +400,9 @@ fn errors(processor: &str, points: &[FidelityPoint], noise: Noise) -> Fidelity {
     ];
     let levels = levels
         .into_iter()
-        .filter_map(|(level, quantity, noise)| level_errors(points, level, quantity, noise))
+        .filter_map(|(level, quantity, noise)| {
+            level_errors(points, level, quantity, noise, neighbours)
+        })
         .collect();
     let is_whole =
         |point: &&FidelityPoint| point.level == Level::Network && point.quantity == Quantity::Time;
@@ -362,12 +421,20 @@ fn errors(processor: &str, points: &[FidelityPoint], noise: Noise) -> Fidelity {
             covered: covered.map(error_of),
             all: error_of(whole),
             uncovered: 1.0 - covered.map_or(0.0, |point| point.measured / whole.measured),
+            neighbours: match neighbours {
+                Applicability::Applicable => Some(NeighbourErrors {
+                    all: neighbour_error(whole),
+                    covered: covered.and_then(neighbour_error),
+                }),
+                Applicability::NotApplicable => None,
+            },
         });
     }
     Fidelity {
         processor: processor.to_owned(),
         levels,
         networks,
+        neighbours,
     }
 }
 
@@ -376,6 +443,7 @@ fn level_errors(
     level: Level,
     quantity: Quantity,
     noise: Option<f64>,
+    neighbours: Applicability,
 ) -> Option<LevelErrors> {
     let here = points
         .iter()
@@ -399,7 +467,33 @@ fn level_errors(
             .then(|| root_mean_square(covered.iter().map(|point| error_of(point)))),
         uncovered: (1.0 - sum(&covered) / sum(&everything)).max(0.0),
         noise,
+        neighbours: neighbour_errors(neighbours, &everything, &covered),
     })
+}
+
+/// Root mean squares of the relative errors of nearest neighbours.
+fn neighbour_errors(
+    applicability: Applicability,
+    everything: &[&FidelityPoint],
+    covered: &[&FidelityPoint],
+) -> Option<NeighbourErrors> {
+    let errors = |points: &[&FidelityPoint]| {
+        let errors: Option<Vec<f64>> = points.iter().map(|point| neighbour_error(point)).collect();
+        errors
+            .filter(|errors| !errors.is_empty())
+            .map(root_mean_square)
+    };
+    match applicability {
+        Applicability::Applicable => Some(NeighbourErrors {
+            all: errors(everything),
+            covered: errors(covered),
+        }),
+        Applicability::NotApplicable => None,
+    }
+}
+
+fn neighbour_error(point: &FidelityPoint) -> Option<f64> {
+    Some(point.neighbours? / point.measured - 1.0)
 }
 
 fn error_of(point: &FidelityPoint) -> f64 {

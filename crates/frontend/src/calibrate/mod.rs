@@ -15,6 +15,8 @@ mod operator;
 mod power;
 mod recipe;
 
+mod neighbours;
+
 mod fit;
 
 mod fidelity;
@@ -27,7 +29,8 @@ mod tests;
 
 pub use error::{CalibrateError, Notice};
 pub use fidelity::{
-    Fidelity, FidelityPoint, FidelityReport, Level, LevelErrors, NetworkErrors, Quantity, judge,
+    Applicability, Fidelity, FidelityPoint, FidelityReport, Level, LevelErrors, NeighbourErrors,
+    NetworkErrors, Quantity, judge,
 };
 pub use fit::{Calibration, ClassSummary, ProcessorSummary, calibrate};
 pub use measurement::Measurements;

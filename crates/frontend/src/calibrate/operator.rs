@@ -8,7 +8,7 @@ use paracompile_plan::plan::Source;
 
 use super::measurement::Operator;
 use super::recipe::{ClassFit, PLAIN_CONVOLUTION, anchored, borrow, error_of, features, rounded};
-use super::regression::{Regression, fit};
+use super::regression::{Regression, fit, real};
 use crate::cost::evaluate;
 use crate::ir::Work;
 use crate::soc::{Feature, Winograd};
@@ -125,18 +125,35 @@ fn class_model(
     if most < TELLING_RANGE * least
         && let Some(borrowed) = borrow(class, models)
     {
-        // They fix a constant; how time grows is that of another class.
+        let donor = borrowed.note.trim_start_matches("class not measured; ");
+        // How time grows is that of another class.
         let rates: Vec<(Feature, f64)> = borrowed
             .terms
-            .into_iter()
+            .iter()
+            .copied()
             .filter(|(feature, _)| *feature != Feature::Launch)
             .collect();
-        let (mut model, _) = regress(samples, &[Feature::Launch], &rates, winograd);
-        let donor = borrowed.note.trim_start_matches("class not measured; ");
-        let _ = write!(
-            model.note,
-            "; all are about one size, so only a constant is fitted and the rates are {donor}"
-        );
+        let factor = factor(samples, &rates, winograd);
+        let mut model = if factor >= 1.0 {
+            let (mut model, _) = regress(samples, &[Feature::Launch], &rates, winograd);
+            let _ = write!(
+                model.note,
+                "; all are about one size, so only a constant is fitted and the rates are {donor}"
+            );
+            model
+        } else {
+            // No constant is small enough to predict them as they were measured.
+            let scaled: Vec<(Feature, f64)> = rates
+                .iter()
+                .map(|&(feature, rate)| (feature, factor * rate))
+                .collect();
+            let (mut model, _) = regress(samples, &[], &scaled, winograd);
+            let _ = write!(
+                model.note,
+                "; all are about one size, so there is no constant, and the rates are {factor:.2} times those {donor}"
+            );
+            model
+        };
         model.source = Source::Estimated;
         return model;
     }
@@ -148,6 +165,22 @@ fn class_model(
         );
     }
     model
+}
+
+/// Seconds that these terms make of an operator.
+fn total(terms: &[(Feature, f64)], sample: &Sample<'_>, winograd: Winograd) -> f64 {
+    terms
+        .iter()
+        .map(|&(feature, rate)| rate * evaluate(feature, &sample.operator.work, winograd))
+        .sum()
+}
+
+/// By how much terms have to be multiplied to make operators take as long as they did, in the geometric mean; infinite where they make nothing.
+fn factor(samples: &[Sample<'_>], terms: &[(Feature, f64)], winograd: Winograd) -> f64 {
+    let logs = samples
+        .iter()
+        .map(|sample| (sample.seconds / total(terms, sample, winograd)).ln());
+    (logs.sum::<f64>() / real(samples.len().max(1))).exp()
 }
 
 /// The first features, as many as there are operators for.
@@ -163,13 +196,7 @@ fn regress(
     fixed: &[(Feature, f64)],
     winograd: Winograd,
 ) -> (ClassFit, Regression) {
-    let rest = |sample: &Sample<'_>| {
-        let known: f64 = fixed
-            .iter()
-            .map(|&(feature, rate)| rate * evaluate(feature, &sample.operator.work, winograd))
-            .sum();
-        sample.seconds - known
-    };
+    let rest = |sample: &Sample<'_>| sample.seconds - total(fixed, sample, winograd);
     // What the fixed terms explain altogether says nothing about the others.
     let open: Vec<&Sample<'_>> = samples
         .iter()

@@ -319,9 +319,60 @@ fn networks_of_known_coefficients_are_predicted_unseen() {
             "class",
             "covered",
             "measured",
-            "predicted"
+            "predicted",
+            "neighbours"
         ]
     );
+}
+
+#[test]
+fn neighbours_are_judged_where_operators_were_timed_and_named_where_not() {
+    let (operators, groups) = tables(Disturbance::None);
+    let measured = read(&operators, Some(&groups)).unwrap();
+    let report = judge(&measured, &base()).unwrap();
+    let [big, gpu] = &report.processors[..] else {
+        panic!("{:?}", report.processors);
+    };
+    assert_eq!(big.neighbours, Applicability::Applicable);
+    assert_eq!(gpu.neighbours, Applicability::NotApplicable);
+    for level in &big.levels {
+        // Sizes repeat, so most operators were measured in another network.
+        let errors = level.neighbours.unwrap();
+        assert!(errors.covered.unwrap() < 0.3, "{level:?}");
+        assert_eq!(errors.all, errors.covered);
+    }
+    assert!(gpu.levels.iter().all(|level| level.neighbours.is_none()));
+    assert!(gpu.networks.iter().all(|one| one.neighbours.is_none()));
+    for point in &report.points {
+        assert_eq!(point.neighbours.is_some(), point.processor == "big");
+    }
+    // Both predictors are held against the same measurements: a network is the sum of its operators.
+    for network in &big.networks {
+        let of = |level| {
+            let points = report.points.iter().filter(move |point| {
+                point.processor == "big"
+                    && point.network == network.name
+                    && point.level == level
+                    && point.quantity == Quantity::Time
+            });
+            points.map(|point| point.neighbours.unwrap()).sum::<f64>()
+        };
+        assert_near(of(Level::Operator), of(Level::Network), 1e-9, &network.name);
+    }
+}
+
+#[test]
+fn an_operator_like_nothing_has_no_neighbours_and_neither_has_its_network() {
+    let text = format!(
+        "{HEADER}\nA,big,0,relu,8x8x8,8x8x8,1.0\nA,big,1,fc,512,10,1.0\nB,big,0,relu,8x8x8,8x8x8,1.0\n"
+    );
+    let report = judge(&read(&text, None).unwrap(), &base()).unwrap();
+    let networks = &report.processors[0].networks;
+    let of = |index: usize| networks[index].neighbours.unwrap();
+    assert_eq!((networks[0].name.as_str(), of(0).all), ("A", None));
+    assert_near(1.0 + of(0).covered.unwrap(), 1.0, 1e-9, "covered");
+    assert_near(1.0 + of(1).all.unwrap(), 1.0, 1e-9, "all");
+    assert_eq!(report.processors[0].levels[0].neighbours.unwrap().all, None);
 }
 
 #[test]
@@ -410,6 +461,36 @@ fn few_operators_of_a_class_give_fewer_coefficients_and_a_mark() {
         judge(&measured, &base),
         Err(CalibrateError::TooFewNetworks { networks: 1, .. })
     ));
+}
+
+#[test]
+fn operators_of_one_size_anchor_their_class_even_below_the_growth_that_is_borrowed() {
+    for (first, second) in [(40.0, 44.0), (3.0, 3.0), (1.0, 1.1)] {
+        let text = format!(
+            "{HEADER}\n\
+            A,big,0,relu,64x56x56,64x56x56,0.2\n\
+            A,big,1,relu,64x28x28,64x28x28,0.05\n\
+            A,big,2,softmax,1000,1000,{:?}\n\
+            A,big,3,softmax,1001,1001,{:?}\n",
+            first * 1e-3,
+            second * 1e-3
+        );
+        let measured = read(&text, None).unwrap();
+        let fit = fitted(&measured, "big");
+        let softmax = &fit.models[&OpClass::Softmax];
+        // Three times the rate of activations makes 3 µs of 4000 bytes.
+        for operator in &measured.operators[2..] {
+            let predicted = softmax.seconds(&operator.work);
+            assert_near(
+                predicted,
+                f64::midpoint(first, second) * 1e-6,
+                0.06,
+                &softmax.note,
+            );
+        }
+        assert_eq!(softmax.source, Source::Estimated);
+        assert!(softmax.rate(&[Feature::OutputBytes]) > 0.0);
+    }
 }
 
 const HEADER: &str = "graph,processor,op_index,op_type,in_shape_CHW,out_shape_CHW,time_ms";
