@@ -44,7 +44,7 @@ pub(super) fn assemble(
             .warnings
             .push(Warning::ConstantOutputs(names.collect()));
     }
-    let needed = needed(&mut propagated, &outputs, links.names.len());
+    let needed = needed(&propagated, &outputs);
     let (operators, idle): (Vec<Operator>, Vec<Operator>) =
         std::mem::take(&mut propagated.operators)
             .into_iter()
@@ -57,7 +57,7 @@ pub(super) fn assemble(
         links,
         propagated: &propagated,
         tensors: Arena::new(),
-        ids: vec![None; links.names.len()],
+        ids: vec![None; propagated.values.len()],
     };
     let inputs = inputs(links, &needed)
         .map(|slot| builder.tensor(slot, TensorRole::Input))
@@ -87,8 +87,8 @@ pub(super) fn assemble(
 }
 
 /// What outputs depend on after folding, by slot.
-fn needed(propagated: &mut Propagated, outputs: &[Slot], slots: usize) -> Vec<bool> {
-    let mut needed = vec![false; slots];
+fn needed(propagated: &Propagated, outputs: &[Slot]) -> Vec<bool> {
+    let mut needed = vec![false; propagated.values.len()];
     for &slot in outputs {
         needed[slot] = true;
     }
@@ -198,6 +198,13 @@ impl Builder<'_> {
         self.ids[slot].expect("outputs are needed, so they were built")
     }
 
+    fn name(&self, slot: Slot) -> &str {
+        match slot.checked_sub(self.links.names.len()) {
+            Some(made) => &self.propagated.made[made],
+            None => self.links.names[slot],
+        }
+    }
+
     fn tensor(&mut self, slot: Slot, role: TensorRole) -> TensorId {
         let value = self.propagated.values[slot]
             .as_ref()
@@ -207,7 +214,7 @@ impl Builder<'_> {
             .bytes(value.dtype)
             .expect("sizes are checked when a value is made");
         let id = self.tensors.push(Tensor {
-            name: self.links.names[slot].to_owned(),
+            name: self.name(slot).to_owned(),
             dtype: value.dtype,
             shape: value.shape.clone(),
             bytes,

@@ -140,7 +140,7 @@ pub fn import_bytes(
     match options.convolutions {
         Convolutions::Fold => {
             padding::fold(graph, &links, &mut propagated);
-            batch_norm::fold(graph, &links.outputs, &mut propagated);
+            batch_norm::fold(graph, &links, &mut propagated);
         }
         Convolutions::AsWritten => {}
     }

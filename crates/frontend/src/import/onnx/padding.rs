@@ -4,6 +4,7 @@
 //! The windows then read what the padding read, and the padded copy is never made.
 //! Zeros fold into convolutions, and into averages that count them; minus infinity folds into maxima.
 //! Padding stays if anybody else reads its result, if it cuts off instead of adding, or if it pads channels or with another value.
+//! It stays before pools whose window could lie in it altogether: runtimes refuse pools with padding as wide as their kernel.
 
 use paracompile_plan::{Bytes as Size, OpClass};
 
@@ -12,8 +13,11 @@ use crate::ir::OpKind;
 use super::attributes::Attributes;
 use super::link::{Links, Slot, path};
 use super::propagate::{Operator, Propagated};
-use super::value::Data;
-use super::wire::GraphProto;
+use super::value::{Data, resolve_axis};
+use super::wire::{GraphProto, NodeProto};
+
+/// The first operator set whose averages can count what they pad.
+const COUNTS_PADDING: i64 = 7;
 
 /// What an operator puts around an image.
 #[derive(Debug)]
@@ -21,13 +25,14 @@ struct Padding {
     image: Slot,
     padded: Slot,
     fill: Fill,
+    /// The elements that it adds: those before each axis, then those behind each.
+    added: Vec<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Fill {
     Zero,
-    /// Minus infinity, or the lowest number.
-    Lowest,
+    MinusInfinity,
 }
 
 /// Folds what can be folded.
@@ -52,7 +57,7 @@ pub(super) fn fold(proto: &GraphProto, links: &Links<'_>, known: &mut Propagated
             && !windows.is_empty()
             && windows
                 .iter()
-                .all(|&reader| can_pad(proto, &known.operators[reader], &padding));
+                .all(|&reader| can_pad(proto, known, reader, &padding));
         if folds {
             let (before, after) = (size(known, padding.padded), size(known, padding.image));
             for &reader in windows {
@@ -96,15 +101,6 @@ fn padding(
     let is_spatial = from.shape.0.len() > 2 && from.shape.0[..2] == to.shape.0[..2];
     let attributes = Attributes(&node.attribute);
     let is_constant = matches!(attributes.string("mode"), Ok(None | Some("" | "constant")));
-    let adds = |pads: &[i64]| pads.iter().all(|&pad| pad >= 0);
-    let adds_only = match (
-        attributes.ints("pads").ok()?,
-        operand(links, known, operator, 1),
-    ) {
-        (Some(pads), _) => adds(pads),
-        (None, Some(Data::Integers(pads))) => adds(pads),
-        (None, Some(Data::Reals(_)) | None) => false,
-    };
     let fill = match operand(links, known, operator, 2) {
         Some(Data::Reals(fill)) => fill.first().copied()?,
         Some(Data::Integers(_)) => return None,
@@ -118,11 +114,53 @@ fn padding(
         }
         None => f64::from(attributes.float("value").ok()?.unwrap_or(0.0)),
     };
-    (is_spatial && is_constant && adds_only).then_some(Padding {
+    (is_spatial && is_constant).then_some(Padding {
         image,
         padded,
         fill: Fill::of(fill)?,
+        added: added(links, known, operator, node, from.shape.0.len())?,
     })
+}
+
+/// The elements that a padding adds, before each of `rank` axes and behind each, if that is known and none are cut off.
+fn added(
+    links: &Links<'_>,
+    known: &Propagated,
+    operator: &Operator,
+    node: &NodeProto,
+    rank: usize,
+) -> Option<Vec<u64>> {
+    let amounts = match (
+        Attributes(&node.attribute).ints("pads").ok()?,
+        operand(links, known, operator, 1),
+    ) {
+        (Some(pads), _) => pads,
+        (None, Some(Data::Integers(pads))) => pads.as_slice(),
+        (None, Some(Data::Reals(_)) | None) => return None,
+    };
+    let states_axes = links.reads[operator.node]
+        .get(3)
+        .is_some_and(Option::is_some);
+    let axes: Vec<usize> = match operand(links, known, operator, 3) {
+        Some(Data::Integers(axes)) => {
+            let axes = axes.iter().map(|&axis| resolve_axis(axis, rank).ok());
+            axes.collect::<Option<_>>()?
+        }
+        Some(Data::Reals(_)) => return None,
+        None if states_axes => return None,
+        None => (0..rank).collect(),
+    };
+    if amounts.len() != 2 * axes.len() {
+        return None;
+    }
+    let mut added = vec![0; 2 * rank];
+    let (before, behind) = amounts.split_at(axes.len());
+    for ((axis, &before), &behind) in axes.into_iter().zip(before).zip(behind) {
+        for (place, amount) in [(axis, before), (rank + axis, behind)] {
+            added[place] = u64::try_from(amount).ok()?.checked_add(added[place])?;
+        }
+    }
+    Some(added)
 }
 
 /// The elements of a constant operand of a node, parameters included.
@@ -141,18 +179,20 @@ fn operand<'a>(
 
 impl Fill {
     fn of(value: f64) -> Option<Self> {
-        if value.abs() < f64::MIN_POSITIVE {
+        if value == 0.0 {
             Some(Self::Zero)
-        } else if value <= f64::from(f32::MIN) {
-            Some(Self::Lowest)
+        } else if value == f64::NEG_INFINITY {
+            Some(Self::MinusInfinity)
         } else {
+            // The lowest number is above minus infinity, so a maximum over it alone is another one.
             None
         }
     }
 }
 
 /// Whether an operator reads the padded image alone as its image, and its own padding could say the same.
-fn can_pad(proto: &GraphProto, operator: &Operator, padding: &Padding) -> bool {
+fn can_pad(proto: &GraphProto, known: &Propagated, reader: usize, padding: &Padding) -> bool {
+    let operator = &known.operators[reader];
     let node = &proto.node[operator.node];
     let attributes = Attributes(&node.attribute);
     let states_padding = matches!(
@@ -169,9 +209,16 @@ fn can_pad(proto: &GraphProto, operator: &Operator, padding: &Padding) -> bool {
         ("Conv", Fill::Zero) => true,
         // A last window that hangs over the end would count other elements.
         ("AveragePool", Fill::Zero) => {
-            !is_set("ceil_mode") && (!pads_itself || is_set("count_include_pad"))
+            known.opset >= COUNTS_PADDING
+                && !is_set("ceil_mode")
+                && (!pads_itself || is_set("count_include_pad"))
+                && is_narrow(attributes, &padding.added)
         }
-        ("MaxPool", Fill::Lowest) => !is_set("ceil_mode") && operator.outputs.len() == 1,
+        ("MaxPool", Fill::MinusInfinity) => {
+            !is_set("ceil_mode")
+                && operator.outputs.len() == 1
+                && is_narrow(attributes, &padding.added)
+        }
         _ => false,
     };
     let is_image = operator
@@ -180,6 +227,31 @@ fn can_pad(proto: &GraphProto, operator: &Operator, padding: &Padding) -> bool {
         .enumerate()
         .all(|(position, slot)| (*slot == Some(padding.padded)) == (position == 0));
     matches!(operator.kind, OpKind::Compute(_)) && states_padding && takes_fill && is_image
+}
+
+/// Whether every window of a pool sees an element of the image if the pool pads by `added` more.
+fn is_narrow(attributes: Attributes<'_>, added: &[u64]) -> bool {
+    let (Ok(Some(kernel)), Ok(own), Ok(dilations)) = (
+        attributes.ints("kernel_shape"),
+        attributes.ints("pads"),
+        attributes.ints("dilations"),
+    ) else {
+        return false;
+    };
+    // A window with gaps can step over a small image.
+    let is_dense = dilations.is_none_or(|dilations| dilations.iter().all(|&step| step == 1));
+    let rank = kernel.len();
+    let sides = added.chunks_exact(rank + 2).map(|side| &side[2..]);
+    let own = own.unwrap_or_default();
+    is_dense
+        && added.len() == 2 * (rank + 2)
+        && sides.flatten().enumerate().all(|(index, &added)| {
+            let own = own.get(index).copied().unwrap_or(0);
+            let total = i64::try_from(added)
+                .ok()
+                .and_then(|added| added.checked_add(own));
+            total.is_some_and(|total| total < kernel[index % rank])
+        })
 }
 
 fn size(known: &Propagated, slot: Slot) -> Size {

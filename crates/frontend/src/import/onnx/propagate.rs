@@ -33,6 +33,10 @@ pub(super) struct Propagated {
     pub(super) operators: Vec<Operator>,
     pub(super) folded: Folded,
     pub(super) warnings: Vec<Warning>,
+    /// Version of the default operator set.
+    pub(super) opset: i64,
+    /// Names of constants that folding made; their slots follow those of the file.
+    pub(super) made: Vec<String>,
 }
 
 /// A node that depends on an input.
@@ -85,6 +89,8 @@ pub(super) fn propagate(
             operators: Vec::new(),
             folded: Folded::default(),
             warnings: Vec::new(),
+            opset,
+            made: Vec::new(),
         },
     };
     walk.start(&live, problems)?;
