@@ -553,14 +553,14 @@ mod tests {
     #[test]
     fn a_plan_without_time_and_one_with_dangling_references_are_drawn() {
         let mut plan = samples::plan(8, &[&["big"]]);
-        plan.admission_interval_ns = paracompile_plan::Nanoseconds::ZERO;
-        plan.stages[0].time_ns = paracompile_plan::Nanoseconds::ZERO;
+        plan.admission_interval_ns = Nanoseconds::ZERO;
+        plan.stages[0].time_ns = Nanoseconds::ZERO;
         assert!(gantt(&plan).contains("frame f admitted"));
         let mut plan = samples::plan(8, &[&["big"]]);
         plan.tasks[0].queue = 99;
         plan.tasks[1].stage = 99;
         plan.transfers[0].from_buffer = 99;
-        plan.admission_interval_ns = paracompile_plan::Nanoseconds::new(u64::MAX);
+        plan.admission_interval_ns = Nanoseconds::new(u64::MAX);
         let picture = gantt(&plan);
         Picture::read(&picture).assert_clean();
         assert!(!picture.contains("mixed_0/"), "nowhere to be drawn");
