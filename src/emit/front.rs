@@ -266,7 +266,7 @@ fn limit(plan: &Plan) -> String {
     }
     match busiest {
         Some((name, load)) if stage.time_ns > Nanoseconds::ZERO => format!(
-            "{subject}, and {name} computes for {:.0}% of it",
+            "{subject}, and {name} computes for {:.0}% of that interval",
             100.0 * load.to_seconds() / stage.time_ns.to_seconds()
         ),
         Some(_) | None => subject,
@@ -369,13 +369,13 @@ mod tests {
         assert_eq!(
             latency.why,
             "Least latency on the front: one stage on p0, uncut. \
-             Its 70.0 µs set the interval, and p0 computes for 100% of it."
+             Its 70.0 µs set the interval, and p0 computes for 100% of that interval."
         );
         assert_eq!(throughput.recommended, "plans/02-pipe-only-p0_p1.json");
         assert_eq!(
             throughput.why,
             "Highest throughput on the front: 2 stages on p0 | p1, cut before `op2`. \
-             Stage 1 of 2 (p0, 40.0 µs) sets the interval, and p0 computes for 100% of it."
+             Stage 1 of 2 (p0, 40.0 µs) sets the interval, and p0 computes for 100% of that interval."
         );
         let same = Front {
             recommended: latency.recommended.clone(),

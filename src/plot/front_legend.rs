@@ -16,7 +16,7 @@ pub(super) fn draw_heading(canvas: &Canvas<'_>, front: &Front) {
     let title = heading.fit(&title, room).unwrap_or_default();
     canvas.text(&title, (LEFT, 28.0), left, heading);
     let energy = match front.energy {
-        EnergyAxis::ByProduct => "energy is a by-product",
+        EnergyAxis::ByProduct => "energy is what the mappings chosen by time take",
         EnergyAxis::Objective => "energy is an objective",
     };
     let plans = match front.plans.len() {
@@ -86,11 +86,14 @@ pub(super) fn draw_legend(canvas: &Canvas<'_>, front: &Front, outside: usize) {
             "other mappings",
         );
         if cloud.width > 0.0 {
-            let label = format!("one of each {}%", round_number(cloud.width * 100.0));
+            let label = format!("alike within {}%:", round_number(cloud.width * 100.0));
             entry(&|_| (), &label);
+            entry(&|_| (), "only one is drawn");
         }
         if outside > 0 {
-            entry(&|_| (), &format!("{outside} lie outside"));
+            let lie = if outside == 1 { "lies" } else { "lie" };
+            entry(&|_| (), &format!("{outside} more {lie} outside"));
+            entry(&|_| (), "the panel");
         }
     }
     for far in front

@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use paracompile_plan::Plan;
 use paracompile_plan::plan::{QueueKind, Task};
+use paracompile_plan::{Nanoseconds, Plan};
 use plotters::style::{RGBColor, WHITE};
 
 use super::axis::{Axis, round_number, time_unit};
@@ -38,7 +38,7 @@ pub fn gantt(plan: &Plan) -> String {
         .iter()
         .filter(|queue| queue.kind == QueueKind::Compute);
     let looks = Processors::of(names.map(|queue| queue.processor.as_str()));
-    let legend = legend(plan, path.is_some(), lanes.left);
+    let legend = legend(plan, &stream, path.is_some(), lanes.left);
     let bottom = lanes.bottom;
     let top_of_legend = bottom + 54.0;
     let height = top_of_legend + legend.height() + 12.0;
@@ -401,10 +401,19 @@ fn draw_heading(canvas: &Canvas<'_>, plan: &Plan, left: f64) {
     let anchor = (HPos::Left, VPos::Center);
     canvas.text(&title, (left, 24.0), anchor, heading);
     let figures = &plan.predicted;
+    // A frame of the stream takes longer than one alone where stages slow each other.
+    let passage: Nanoseconds = plan.stages.iter().map(|stage| stage.time_ns).sum();
+    let latency = if passage == figures.latency_ns {
+        format!("latency {passage}")
+    } else {
+        format!(
+            "one frame alone {}; drawn: a paced stream, {passage}",
+            figures.latency_ns
+        )
+    };
     let subtitle = format!(
-        "{}; latency {}, a frame every {}, {} each; {} tasks, {} moves",
+        "{}; {latency}, a frame every {}, {} each; {} tasks, {} moves",
         plan.strategy.name(),
-        figures.latency_ns,
         figures.interval_ns,
         figures.energy_active_nj,
         plan.tasks.len(),
@@ -421,11 +430,12 @@ enum Sample {
     Family(Family),
     Move,
     Path,
+    Boundary,
     OtherFrames,
 }
 
 /// Families with the classes that occur, most time first; processors are named by their lanes.
-fn legend(plan: &Plan, has_path: bool, left: f64) -> Legend<Sample> {
+fn legend(plan: &Plan, stream: &Stream, has_path: bool, left: f64) -> Legend<Sample> {
     let mut families = Vec::new();
     for family in Family::ALL {
         let mut classes: BTreeMap<&str, u64> = BTreeMap::new();
@@ -452,6 +462,9 @@ fn legend(plan: &Plan, has_path: bool, left: f64) -> Legend<Sample> {
     if !plan.transfers.is_empty() {
         marks.push((Sample::Move, "move".to_owned()));
     }
+    if plan.stages.len() > 1 || stream.frames().len() > 1 {
+        marks.push((Sample::Boundary, "a stage takes a frame".to_owned()));
+    }
     marks.push((Sample::OtherFrames, "frames before and behind".to_owned()));
     Legend::new(vec![families, marks], left, RIGHT)
 }
@@ -467,6 +480,7 @@ fn draw_sample(canvas: &Canvas<'_>, sample: Sample, (x, y): Point, looks: &Proce
             boxed(0.0, 9.0, family.on(colours[0]));
             boxed(9.0, 18.0, family.on(colours[1]));
         }
+        Sample::Boundary => canvas.line(&[(x + 9.0, y - 8.0), (x + 9.0, y + 8.0)], SOFT, 1),
         Sample::Move => canvas.fill((x, y - 3.0), (x + 18.0, y + 4.0), MOVE, 1.0),
         Sample::Path => canvas.line(&[(x, y), (x + 18.0, y)], INK, 3),
         Sample::OtherFrames => {
@@ -539,14 +553,14 @@ mod tests {
     #[test]
     fn a_plan_without_time_and_one_with_dangling_references_are_drawn() {
         let mut plan = samples::plan(8, &[&["big"]]);
-        plan.admission_interval_ns = paracompile_plan::Nanoseconds::ZERO;
-        plan.stages[0].time_ns = paracompile_plan::Nanoseconds::ZERO;
+        plan.admission_interval_ns = Nanoseconds::ZERO;
+        plan.stages[0].time_ns = Nanoseconds::ZERO;
         assert!(gantt(&plan).contains("frame f admitted"));
         let mut plan = samples::plan(8, &[&["big"]]);
         plan.tasks[0].queue = 99;
         plan.tasks[1].stage = 99;
         plan.transfers[0].from_buffer = 99;
-        plan.admission_interval_ns = paracompile_plan::Nanoseconds::new(u64::MAX);
+        plan.admission_interval_ns = Nanoseconds::new(u64::MAX);
         let picture = gantt(&plan);
         Picture::read(&picture).assert_clean();
         assert!(!picture.contains("mixed_0/"), "nowhere to be drawn");

@@ -1,6 +1,8 @@
 //! Colours that mean the same in every picture: one a processor, one a strategy, shades for kinds of operators.
 //!
-//! The hues are those of Okabe and Ito (2008), which people with any kind of colour vision tell apart, without the yellow that is too light for lines.
+//! The hues are those of Okabe and Ito (2008), which people with any kind of colour vision tell apart.
+//! Grey is for what is no processor: moves, waits and axes.
+//! The script of the report page has the same hues in the same order; a test compares them.
 //! Colour never stands alone: processors have lanes, names or marks beside it, strategies have marks.
 
 use std::collections::BTreeMap;
@@ -17,10 +19,13 @@ const GREEN: RGBColor = RGBColor(0, 158, 115);
 const PINK: RGBColor = RGBColor(204, 121, 167);
 const SKY: RGBColor = RGBColor(86, 180, 233);
 const VERMILLION: RGBColor = RGBColor(213, 94, 0);
+const YELLOW: RGBColor = RGBColor(240, 228, 66);
 const GREY: RGBColor = RGBColor(120, 120, 120);
 
-/// For processors; what has no colour left of its own takes a darker one.
-const HUES: [RGBColor; 7] = [BLUE, ORANGE, GREEN, SKY, PINK, VERMILLION, GREY];
+/// For processors; yellow is the last, because it is light.
+const HUES: [RGBColor; 7] = [BLUE, ORANGE, GREEN, SKY, PINK, VERMILLION, YELLOW];
+/// What has no hue left of its own takes one with so much white.
+const LIGHTER: f64 = 0.6;
 
 /// Texts and axes.
 pub(super) const INK: RGBColor = RGBColor(38, 38, 38);
@@ -97,9 +102,9 @@ impl Processors {
                     taken.push(slot);
                     (HUES[slot], MARKS[slot % MARKS.len()])
                 }
-                // Past seven, a darker hue; lanes and labels tell which.
+                // Past seven, a lighter hue; lanes and labels tell which.
                 None => (
-                    shade(HUES[looks.len() % HUES.len()], 0.6),
+                    tint(HUES[looks.len() % HUES.len()], LIGHTER),
                     MARKS[(looks.len() + 1) % MARKS.len()],
                 ),
             };
@@ -134,21 +139,25 @@ const MARKS: [Mark; 5] = [
     Mark::Pentagon,
 ];
 
+/// Names that many chips use, by their hue.
+const USUAL: [&[&str]; 6] = [
+    &["big", "cpu", "a76", "a73", "a78"],
+    &["gpu"],
+    &["npu", "npu0", "dla"],
+    &["little", "a55", "a53"],
+    &["dsp", "dsp0", "mid", "npu1"],
+    &["dsp1", "npu2"],
+];
+
 /// The hue of a name that many chips use.
 fn usual(name: &str) -> Option<usize> {
     let name = name.to_ascii_lowercase();
-    match name.as_str() {
-        "big" | "cpu" | "a76" | "a73" | "a78" => Some(0),
-        "gpu" => Some(1),
-        "npu" | "npu0" | "dla" => Some(2),
-        "little" | "a55" | "a53" => Some(3),
-        "dsp" | "dsp0" | "mid" | "npu1" => Some(4),
-        "dsp1" | "npu2" => Some(5),
-        _ => None,
-    }
+    USUAL
+        .iter()
+        .position(|names| names.contains(&name.as_str()))
 }
 
-/// A place that depends on the letters alone; grey is for the last.
+/// A place that depends on the letters alone; yellow is for the last.
 fn spread(name: &str) -> usize {
     let sum = name.bytes().fold(0u32, |sum, byte| {
         sum.wrapping_mul(31).wrapping_add(u32::from(byte))
@@ -247,6 +256,49 @@ mod tests {
         let turned = Processors::of(["big", "gpu", "zzz", "aaa"]);
         for name in ["aaa", "zzz", "gpu", "big"] {
             assert_eq!(among.colour(name), turned.colour(name));
+        }
+    }
+
+    #[test]
+    fn no_processor_is_grey() {
+        let names: Vec<String> = (0..20).map(|index| format!("core{index}")).collect();
+        for count in 1..=names.len() {
+            let looks = Processors::of(names[..count].iter().map(String::as_str));
+            for name in &names[..count] {
+                let RGBColor(red, green, blue) = looks.colour(name);
+                let spread = red.max(green).max(blue) - red.min(green).min(blue);
+                assert!(spread > 60, "{name} of {count}: {red} {green} {blue}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_report_page_has_the_same_colours() {
+        let script = include_str!("../report/script/run.js");
+        let hex = |RGBColor(red, green, blue): RGBColor| format!("#{red:02x}{green:02x}{blue:02x}");
+        let list = |name: &str, colours: &[RGBColor]| {
+            let colours: Vec<String> = colours
+                .iter()
+                .map(|&colour| format!("\"{}\"", hex(colour)))
+                .collect();
+            format!("const {name} = [{}];\n", colours.join(", "))
+        };
+        let usual: Vec<String> = USUAL.iter().map(|names| format!("{names:?}")).collect();
+        for line in [
+            list("HUES", &HUES),
+            list("LIGHTER", &HUES.map(|hue| tint(hue, LIGHTER))),
+            format!("const USUAL = [{}];\n", usual.join(", ")),
+        ] {
+            assert!(script.contains(&line), "{line}");
+        }
+        for (of, name) in [
+            (Strategy::Single, "single"),
+            (Strategy::ParaOnly, "para-only"),
+            (Strategy::PipeOnly, "pipe-only"),
+            (Strategy::Hybrid, "hybrid"),
+        ] {
+            let line = format!("\"{name}\": {{ colour: \"{}\"", hex(strategy(of).0));
+            assert!(script.contains(&line), "{line}");
         }
     }
 

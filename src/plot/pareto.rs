@@ -33,6 +33,8 @@ pub(super) const LOWER: Area = Area {
 pub(super) const LEGEND: f64 = 796.0;
 /// Fronts up to this size have every plan labelled; of larger ones the plans that are best at something.
 const LABEL_ALL: usize = 12;
+/// Fronts beyond this size have smaller marks.
+const MANY: usize = 40;
 /// A baseline worse than the worst plan of the front by more than this factor is not drawn.
 const NEAR: f64 = 2.0;
 /// Share of the strategy's colour in mappings that became no plan.
@@ -260,6 +262,15 @@ impl<'c, 'b> Chart<'c, 'b> {
         steps
     }
 
+    /// Of the marks of plans.
+    fn radius(&self) -> f64 {
+        if self.front.plans.len() > MANY {
+            3.5
+        } else {
+            5.5
+        }
+    }
+
     fn draw_marks(&self) {
         for (name, figures) in near_baselines(self.front) {
             self.canvas.titled(&tooltip(&name, figures), || {
@@ -270,12 +281,14 @@ impl<'c, 'b> Chart<'c, 'b> {
         // Rims first, so that no mark is hidden under the rim of a neighbour.
         for plan in &self.front.plans {
             let at = self.at(&plan.figures);
-            self.canvas.mark(Mark::Circle, at, 7.0, WHITE);
+            self.canvas
+                .mark(Mark::Circle, at, self.radius() + 1.5, WHITE);
         }
         for plan in &self.front.plans {
             let (colour, mark) = strategy(plan.strategy);
             self.canvas.titled(&tooltip(&plan.file, &plan.figures), || {
-                self.canvas.mark(mark, self.at(&plan.figures), 5.5, colour);
+                self.canvas
+                    .mark(mark, self.at(&plan.figures), self.radius(), colour);
             });
         }
         if let Some(at) = self.recommended() {
@@ -299,9 +312,12 @@ impl<'c, 'b> Chart<'c, 'b> {
     /// Labels keep clear of marks and of the line.
     fn draw_labels(&self, line: &[Point]) {
         let front = self.front;
-        let mut taken: Vec<Area> = shown(front)
-            .map(|figures| Area::around(self.at(figures), 7.0))
+        let plans = front.plans.iter().map(|plan| self.at(&plan.figures));
+        let mut taken: Vec<Area> = plans
+            .map(|at| Area::around(at, self.radius() + 1.5))
             .collect();
+        let baselines = near_baselines(front).map(|(_, figures)| self.at(figures));
+        taken.extend(baselines.map(|at| Area::around(at, 7.0)));
         taken.extend(line.windows(2).map(|ends| Area::between(ends[0], ends[1])));
         taken.extend(self.recommended().map(|at| Area::around(at, 13.0)));
         let mut placement = Placement::new(self.panel.area, taken);
@@ -358,15 +374,20 @@ impl<'c, 'b> Chart<'c, 'b> {
         );
         // From the rim of the mark, or of the ring around the recommended one.
         let distance = (near.0 - point.0).hypot(near.1 - point.1);
-        if distance > 22.0 {
+        let rim = if self.recommended() == Some(point) {
+            13.0
+        } else {
+            self.radius() + 2.5
+        };
+        if distance > rim + 5.0 {
             let along = |share: f64| {
                 (
                     point.0 + (near.0 - point.0) * share,
                     point.1 + (near.1 - point.1) * share,
                 )
             };
-            let leader = [along(13.0 / distance), near];
-            self.canvas.line(&leader, tint(INK, 0.35), 1);
+            let leader = [along(rim / distance), near];
+            self.canvas.line(&leader, tint(INK, 0.5), 1);
         }
         let (anchor, x) = if area.right <= point.0 {
             (HPos::Right, area.right - 2.0)
@@ -516,8 +537,8 @@ mod tests {
             strategy: Strategy::Hybrid,
         };
         let picture = pareto(&front);
-        assert!(picture.contains("\n1 lie outside\n"));
-        assert!(picture.contains("\none of each 0.4%\n"));
+        assert!(picture.contains("\n1 more lies outside\n"));
+        assert!(picture.contains("\nalike within 0.4%:\n"));
     }
 
     #[test]

@@ -169,7 +169,10 @@ fn draw_bar(
         let (left, right) = (x(from), x(from + time));
         from += time;
         let share = 100.0 * time.to_seconds() / whole.to_seconds();
-        let title = format!("{}: {name} {time}, {share:.1}%", part.processor);
+        let title = format!(
+            "{}: {name} {time}, {share:.1}% of the stage",
+            part.processor
+        );
         canvas.titled(&title, || {
             let corners = ((left, top), (right.max(left + 1.0), top + BAR));
             canvas.fill(corners.0, corners.1, colour, 1.0);
@@ -189,9 +192,14 @@ fn draw_bar(
     let busy = 100.0 * part.busy_time().to_seconds() / whole.to_seconds();
     if busy.is_finite() {
         let look = Lettering::plain(11.0, SOFT);
-        let at = (f64::from(WIDTH) - 12.0, top + BAR / 2.0);
-        let text = format!("computes {busy:.0}%");
-        canvas.text(&text, at, (HPos::Right, VPos::Center), look);
+        let x = f64::from(WIDTH) - 12.0;
+        let lines = [format!("computes {busy:.0}%"), "of its stage".to_owned()];
+        for (text, y) in lines
+            .iter()
+            .zip([top + BAR / 2.0 - 7.0, top + BAR / 2.0 + 7.0])
+        {
+            canvas.text(text, (x, y), (HPos::Right, VPos::Center), look);
+        }
     }
 }
 

@@ -286,7 +286,10 @@ fn stage<'a>(
         })
         .collect();
     spans.sort_unstable();
+    let first = tasks.iter().min_by_key(|task| task.start_ns);
+    let first = first.and_then(|task| task.operators.first());
     Stage {
+        first: first.map(|operator| dictionary.operator(operator)),
         busy: busy.collect(),
         moving: covered(&spans),
         processors: entry

@@ -118,6 +118,10 @@ impl<'a> Dictionary<'a> {
         self.tensors.place(&name)
     }
 
+    pub(super) fn operator(&mut self, operator: &'a OperatorRef) -> usize {
+        self.operators.place(&operator)
+    }
+
     /// The operators of a task.
     pub(super) fn group(&mut self, task: &'a Task) -> usize {
         let members: Vec<usize> = task

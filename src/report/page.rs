@@ -142,6 +142,8 @@ pub(super) struct Stage<'a> {
     pub(super) alone: u64,
     pub(super) time: u64,
     pub(super) proof: Proof<'a>,
+    /// The operator that it begins with, in `operators`; none for a stage without tasks.
+    pub(super) first: Option<usize>,
     /// How long its tasks keep each of `processors`, summed.
     pub(super) busy: Vec<u64>,
     /// How long at least one of its moves is under way.

@@ -67,10 +67,10 @@ pub(super) fn proofs(front: &Front) -> String {
         (proven, count) => format!("{proven} of {count} plans of the front are"),
     };
     let mut text = format!(
-        "{who} proven optimal for their stages and processors: under the rules of the model, no other placement of operators on them has less latency"
+        "{who} proven optimal for their cut points, stages and processors: under the rules of the model, no other placement of operators has less latency"
     );
     if count == 1 {
-        text = text.replace("for their stages", "for its stages");
+        text = text.replace("for their cut", "for its cut");
     }
     if proven + unknown < count {
         let _ = write!(
@@ -149,12 +149,9 @@ fn limit(plan: &Plan) -> Vec<String> {
     loads.sort_by_key(|&(_, load)| Reverse(load));
     let loads: Vec<String> = loads
         .into_iter()
-        .map(|(name, load)| format!("{name} {}%", share(load, interval)))
+        .map(|(name, load)| format!("{name} {}% of the interval", share(load, interval)))
         .collect();
-    sentences.push(format!(
-        "Processors compute for this share of each interval: {}.",
-        listed(&loads)
-    ));
+    sentences.push(format!("Processors compute: {}.", listed(&loads)));
     let bound = plan.predicted.interval_bound_ns;
     if bound < interval {
         sentences.push(format!(
@@ -341,7 +338,7 @@ mod tests {
         let text = why_of(&samples::plan(&[&[0, 0], &[1]]));
         assert!(
             text.starts_with(
-                "Stage 1 of 2 (p0) sets the interval: 40.0 µs. Processors compute for this share of each interval: p0 100% and p1 87%."
+                "Stage 1 of 2 (p0) sets the interval: 40.0 µs. Processors compute: p0 100% of the interval and p1 87% of the interval."
             ),
             "{text}"
         );

@@ -323,7 +323,7 @@ pub(crate) struct SimulateArgs {
 pub(crate) struct PlotArgs {
     /// front.json, a plan file, or a fidelity report
     pub(crate) file: PathBuf,
-    /// Where to write, .svg or .png; by default <FILE>-<KIND>.svg beside the file
+    /// Where to write, .svg or .png; by default <FILE>-<KIND>.svg beside the file or its front
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// What to draw; by default the front, the time chart of a plan, or the scatter of a report

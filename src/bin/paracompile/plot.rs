@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 
 use paracompile::front::Front;
@@ -122,11 +122,27 @@ const fn name(kind: PlotKind) -> &'static str {
     }
 }
 
-/// `<file without extension>-<kind>.svg` in the same folder.
+/// `<file without extension>-<kind>.svg` in the same folder, or beside `front.json` for what lies in one of the folders that a run replaces.
 fn beside(file: &Path, kind: PlotKind) -> PathBuf {
     let mut name_of_file = file.file_stem().unwrap_or_default().to_owned();
     name_of_file.push(format!("-{}.svg", name(kind)));
-    file.with_file_name(name_of_file)
+    match folder_of_run(file) {
+        Some(folder) => folder.join(name_of_file),
+        None => file.with_file_name(name_of_file),
+    }
+}
+
+/// The folder with `front.json` above the `plans` or `baselines` that `file` lies in.
+fn folder_of_run(file: &Path) -> Option<PathBuf> {
+    let whole = std::path::absolute(file).ok()?;
+    let name = whole.parent()?.file_name()?;
+    let folder = file.parent()?;
+    let above = match folder.components().next_back() {
+        Some(Component::Normal(_)) => folder.parent()?.to_owned(),
+        Some(_) | None => folder.join(".."),
+    };
+    let is_of_run = (name == "plans" || name == "baselines") && above.join("front.json").is_file();
+    is_of_run.then_some(above)
 }
 
 /// What is written.

@@ -160,6 +160,8 @@ function pointLabels(area) {
     svg("text", { x: label.left, y: label.middle + 4, class: `label${label.place === state.plan ? " strong" : ""}` }, label.text));
 }
 
+// The end of a path-like name, which tells operators apart.
+const shortened = (text, most) => (text.length > most ? `…${text.slice(1 - most)}` : text);
 const clip = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
 function nearest(event) {
@@ -215,13 +217,22 @@ function drawPlans() {
   const latency = figures((plan) => Math.max(plan.latency, plan.paced, plan.saturated), "time");
   const energy = figures((plan) => plan.active, "energy");
   const rate = figures(throughput, "rate");
+  const shapes = run.plans.map((plan) => stagesOf(plan));
+  // Where a plan is cut tells it from others with the same stages.
+  const stagesCell = (plan) => {
+    const cuts = cutsOf(plan);
+    const twins = shapes.filter((shape) => shape === stagesOf(plan)).length;
+    const title = cuts.map((name, index) => `Stage ${index + 2} begins with ${name}`).join("\n");
+    return h("div", { title: title || null }, stageChips(plan),
+      cuts.length > 0 && twins > 1 ? h("div", { class: "cut soft" }, `cut before ${cuts.map((name) => shortened(name, 26)).join(", ")}`) : null);
+  };
   const columns = [
     { title: "Plan", key: (plan) => run.plans.indexOf(plan), cell: (plan) => [
       h("a", { href: `#plan=${encodeURIComponent(plan.id)}` }, icon(plan), h("span", null, clip(plan.id, 40))),
       h("div", { class: "narrow soft" }, stagesOf(plan)),
     ] },
     { title: "Strategy", key: (plan) => plan.strategy, class: "wider", cell: (plan) => plan.strategy },
-    { title: "Stages", class: "wider", key: stagesOf, cell: stageChips },
+    { title: "Stages", class: "wider", key: stagesOf, cell: stagesCell },
     { title: `Latency (${latency.unit})`, class: "number", note: "One frame through an empty pipeline", key: (plan) => plan.latency, cell: (plan) => latency.show(plan.latency) },
     { title: `Paced (${latency.unit})`, class: "number wider", note: "Latency while a frame enters every interval", key: (plan) => plan.paced, cell: (plan) => latency.show(plan.paced) },
     { title: `In stream (${latency.unit})`, class: "number wider", note: "Latency of the 50th frame while frames enter as fast as they can", key: (plan) => plan.saturated, cell: (plan) => latency.show(plan.saturated) },

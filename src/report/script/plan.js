@@ -122,7 +122,7 @@ function drawStages() {
       h("span", { class: "track" },
         h("span", { class: "wait", style: { width: share(stage.time) } }),
         h("span", { class: "busy", style: { width: share(Math.min(busy, stage.time)), background: colour } })),
-      h("span", { class: "figure" }, `${showTime(busy)}, ${showShare(stage.time > 0 ? busy / stage.time : 0)}`));
+      h("span", { class: "figure" }, `${showTime(busy)}, ${showShare(stage.time > 0 ? busy / stage.time : 0)}`, h("span", { class: "soft" }, " of stage")));
     return h("div", { class: "stage" },
       h("h3", null, `Stage ${index + 1}`, slowest && plan.stages.length > 1 ? h("span", { class: "tag" }, "sets the interval") : null),
       h("p", { class: "soft" },
@@ -160,7 +160,7 @@ function memories(plan) {
     limits ? null : h("p", { class: "soft" }, "Sizes of the memories are not known or not limited."),
     h("h3", null, "Processors in use"),
     h("table", null,
-      h("thead", null, h("tr", null, h("th", { scope: "col" }, "Processor"), h("th", { scope: "col" }, "Operating point"), h("th", { scope: "col", class: "number" }, "Load"))),
+      h("thead", null, h("tr", null, h("th", { scope: "col" }, "Processor"), h("th", { scope: "col" }, "Operating point"), h("th", { scope: "col", class: "number" }, "Load of the interval"))),
       h("tbody", null, plan.processors.map((processor) => {
         const busy = plan.stages.reduce((sum, stage) => {
           const place = stage.processors.indexOf(processor.id);

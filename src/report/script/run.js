@@ -22,20 +22,25 @@ const STRATEGIES = {
   "pipe-only": { colour: "#e69f00", shape: "triangle" },
   "hybrid": { colour: "#009e73", shape: "diamond" },
 };
-const HUES = ["#0072b2", "#e69f00", "#009e73", "#56b4e9", "#cc79a7", "#d55e00", "#787878"];
+const HUES = ["#0072b2", "#e69f00", "#009e73", "#56b4e9", "#cc79a7", "#d55e00", "#f0e442"];
+const LIGHTER = ["#66aad1", "#f0c566", "#66c5ab", "#9ad2f2", "#e0afca", "#e69e66", "#f6ef8e"];
 // Names that many chips use have their colour in every report.
 const USUAL = [["big", "cpu", "a76", "a73", "a78"], ["gpu"], ["npu", "npu0", "dla"], ["little", "a55", "a53"], ["dsp", "dsp0", "mid", "npu1"], ["dsp1", "npu2"]];
 const usual = (name) => USUAL.findIndex((names) => names.includes(name.toLowerCase()));
 
-// A hue for each processor: the usual one, else the first that is free from where its letters lead.
+// A hue for each processor: the usual one, else the first that is free from where its letters lead, past seven a lighter one.
 const COLOURS = (() => {
   const spread = (name) => new TextEncoder().encode(name).reduce((sum, byte) => (Math.imul(sum, 31) + byte) >>> 0, 0) % (HUES.length - 1);
   const taken = new Set();
   const colours = new Map();
   const order = [...run.processors].sort((a, b) => (usual(a) < 0) - (usual(b) < 0) || (a < b ? -1 : 1));
   for (const name of order) {
+    if (taken.size === HUES.length) {
+      colours.set(name, LIGHTER[colours.size % LIGHTER.length]);
+      continue;
+    }
     let slot = usual(name) < 0 ? spread(name) : usual(name);
-    for (let step = 0; taken.has(slot) && step < HUES.length; step += 1) slot = (slot + 1) % HUES.length;
+    while (taken.has(slot)) slot = (slot + 1) % HUES.length;
     taken.add(slot);
     colours.set(name, HUES[slot]);
   }
@@ -98,6 +103,10 @@ const titleOf = (plan) => {
   if (plan.kind === "baseline") return plan.id;
   return plan.id.startsWith("most-frames") ? `Most frames, ${plan.strategy}` : `Fastest ${plan.strategy}`;
 };
+
+// Where the stages behind the first begin.
+const cutsOf = (plan) =>
+  plan.stages.slice(1).map((stage) => (stage.first === null ? "" : shortName(run.operators.names[stage.first])));
 
 // The last part of a path-like name, which tells operators apart.
 const shortName = (name) => name.replace(/_output_0$/, "").replace(/^\/+|\/+$/g, "");
