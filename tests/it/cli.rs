@@ -517,6 +517,55 @@ fn a_profile_is_calibrated_and_judged() {
 }
 
 #[test]
+fn a_quiet_calibration_prints_what_is_asked_for_and_names_its_profile() {
+    let desk = Desk::new().with_model(GOOGLENET);
+    desk.put("op_times.csv", measurements());
+    let arguments = [
+        "calibrate",
+        "--data",
+        ".",
+        "--soc",
+        "bst-a1000",
+        "--rename",
+        "cores=dsp0",
+        "--quiet",
+        "--name",
+        "board-1",
+        "-o",
+        "board.json",
+    ];
+    let run = desk.run(&arguments);
+    assert_eq!(run.err, "");
+    assert_eq!(run.done(), "");
+    let judged = desk
+        .run(&[&arguments[..], &["--leave-one-out"]].concat())
+        .done();
+    assert!(judged.starts_with("Each network predicted"), "{judged}");
+    // The profile is no longer made up altogether, but its powers are.
+    let run = desk.run(&[
+        "costs",
+        GOOGLENET,
+        "--soc",
+        "board.json",
+        "-o",
+        "costs.json",
+    ]);
+    assert!(
+        run.err
+            .contains("note: powers of `board-1` are assumed: energies are examples"),
+        "{}",
+        run.err
+    );
+    run.done();
+    let refused = [&arguments[..8], &["--name", "a/b"]].concat();
+    let told = desk.run(&refused).refused(2);
+    assert!(
+        told.contains("`a/b` does not fit into file names"),
+        "{told}"
+    );
+}
+
+#[test]
 fn measurements_that_cannot_be_used_are_refused() {
     let desk = Desk::new();
     let arguments = ["calibrate", "--data", ".", "--soc", "vim3"];

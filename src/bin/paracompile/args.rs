@@ -272,6 +272,9 @@ pub(crate) struct CalibrateArgs {
     /// Names of the profile for those of the measurements
     #[arg(long, value_delimiter = ',', value_name = "MEASURED=NAME", value_parser = parse_rename)]
     pub(crate) rename: Vec<(String, String)>,
+    /// Name of the written profile, and so of the directories of its plans; without it, that of the base
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
     /// Where the measurements come from; becomes part of every note
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) note: Option<String>,
@@ -287,6 +290,9 @@ pub(crate) struct CalibrateArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print nothing but errors and what is asked for by --leave-one-out or --json
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
 }
 
 /// `paracompile simulate`.

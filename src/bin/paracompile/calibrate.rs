@@ -19,7 +19,12 @@ use crate::terminal;
 
 /// Runs the command.
 pub(crate) fn run(args: &CalibrateArgs) -> Result<ExitCode, Failure> {
-    let base = BaseProfile::find(&args.soc).map_err(|error| failed(&error))?;
+    let base = BaseProfile::find(&args.soc)
+        .and_then(|base| match &args.name {
+            Some(name) => base.named(name),
+            None => Ok(base),
+        })
+        .map_err(|error| failed(&error))?;
     let mut names = BTreeMap::new();
     for (measured, name) in &args.rename {
         if names
@@ -63,9 +68,16 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<ExitCode, Failure> {
         let text = serde_json::to_string_pretty(&value).expect("JSON values serialise");
         return printed(&format!("{text}\n"));
     }
-    let mut text = summary(&fitted);
+    let mut text = if args.quiet {
+        String::new()
+    } else {
+        summary(&fitted)
+    };
     if let Some(report) = judged.as_ref().filter(|_| args.leave_one_out) {
         text.push_str(&fidelity(report));
+    }
+    if args.quiet {
+        return printed(&text);
     }
     for path in written {
         let _ = writeln!(text, "Written to {}", path.display());
@@ -82,7 +94,8 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<ExitCode, Failure> {
 )]
 fn failed(error: &CalibrateError) -> Failure {
     match error {
-        CalibrateError::UnknownProcessors { .. }
+        CalibrateError::BadName(_)
+        | CalibrateError::UnknownProcessors { .. }
         | CalibrateError::RenamedNothing { .. }
         | CalibrateError::RenamedTogether { .. } => Failure::from_error(Kind::Usage, error),
         _ => Failure::from_error(Kind::Profile, error)

@@ -102,6 +102,9 @@ pub(crate) fn soc(name_or_path: &str, processors: &[String], quiet: bool) -> Res
     } else {
         whole.restricted(processors).map_err(failed)?
     };
+    if let Some(note) = notes::assumed_powers(&chosen).filter(|_| !quiet) {
+        terminal::note(&format!("note: {note}"));
+    }
     Ok(Chip { whole, chosen })
 }
 

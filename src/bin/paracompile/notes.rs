@@ -1,9 +1,9 @@
 //! What people should know of a run besides its figures, one sentence each; `None` where there is nothing to say.
 
 use paracompile::import::Warning;
-use paracompile::plan::Plan;
+use paracompile::plan::{Plan, Source};
 use paracompile::simulate::{Change, Links, SimulateOptions, simulate};
-use paracompile::soc::Soc;
+use paracompile::soc::{Processor, Soc};
 
 /// All that there is to say of a run.
 pub(crate) fn all(
@@ -14,6 +14,7 @@ pub(crate) fn all(
 ) -> Vec<String> {
     synthetic(soc)
         .into_iter()
+        .chain(assumed_powers(soc))
         .chain(warnings.iter().map(ToString::to_string))
         .chain(tight_memories(tight))
         .chain(busy_links(recommended))
@@ -34,6 +35,21 @@ pub(crate) fn synthetic(soc: &Soc) -> Option<String> {
     soc.synthetic.then(|| {
         format!(
             "every number of the profile `{}` is assumed; read its figures as an example",
+            soc.name
+        )
+    })
+}
+
+/// Energies are no better than the powers that they are made of; a synthetic chip says so of everything.
+pub(crate) fn assumed_powers(soc: &Soc) -> Option<String> {
+    let is_assumed = |processor: &Processor| {
+        let points = &processor.operating_points;
+        let mut sources = points.iter().flat_map(|point| &point.power_sources);
+        sources.all(|source| *source == Source::Assumed)
+    };
+    (!soc.synthetic && soc.processors.iter().all(is_assumed)).then(|| {
+        format!(
+            "powers of `{}` are assumed: energies are examples",
             soc.name
         )
     })

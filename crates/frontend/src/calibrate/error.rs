@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::soc::error::{Lines, counted};
-use crate::soc::{DocumentError, SocError, shown, suggestion};
+use crate::soc::{Defect, DocumentError, SocError, shown, suggestion};
 
 /// Why there is no calibration: always the files' fault or the user's.
 #[derive(Debug, thiserror::Error)]
@@ -80,6 +80,9 @@ pub enum CalibrateError {
         /// Processors of the base profile.
         known: Vec<String>,
     },
+    /// The name of the written profile is none.
+    #[error("--name: {0}")]
+    BadName(Defect),
     /// A processor is renamed that was not measured.
     #[error("--rename {name}=…: the measurements are of {}", listed(.known))]
     RenamedNothing {

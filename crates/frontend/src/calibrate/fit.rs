@@ -16,6 +16,9 @@ use super::recipe::{ClassFit, borrow};
 use crate::soc::file::SocFile;
 use crate::soc::near_matches;
 
+/// From this root mean square of relative errors on, a model does not explain what it was fitted to.
+const POOR: f64 = 0.3;
+
 /// A profile from measurements, and how it came about.
 #[derive(Clone, Debug)]
 pub struct Calibration {
@@ -101,6 +104,10 @@ pub fn calibrate(
             continue;
         };
         report(&entry.name, &fit, base, &mut notices);
+        report_poor(&entry.name, &fit, &mut notices);
+        if fit.power.is_none() {
+            notices.push(without_power(measured, &entry.name, base));
+        }
         processors.push(summary(&entry.name, &fit));
         fits.insert(entry.name.clone(), fit);
     }
@@ -222,6 +229,16 @@ fn report(processor: &str, fit: &ProcessorFit, base: &BaseProfile, notices: &mut
                 ),
                 "fitted with fewer coefficients and marked estimated",
             ));
+        } else if fit.groups.is_none() && model.source == Source::Estimated {
+            let (_, how) = model
+                .note
+                .split_once("; all are about one size")
+                .unwrap_or_default();
+            notices.push(Notice::new(
+                format!("{processor}, {class}"),
+                format!("all {} operators are about one size", model.operators),
+                format!("{}; marked estimated", how.trim_start_matches([',', ' '])),
+            ));
         }
     }
     for (note, classes) in missing {
@@ -242,13 +259,89 @@ fn report(processor: &str, fit: &ProcessorFit, base: &BaseProfile, notices: &mut
             ));
         }
     }
-    if fit.power.is_none() {
+}
+
+/// Names every class that is fitted badly, with those that follow from it.
+fn report_poor(processor: &str, fit: &ProcessorFit, notices: &mut Vec<Notice>) {
+    if let Some(groups) = fit.groups.as_ref().filter(|groups| groups.error > POOR) {
         notices.push(Notice::new(
             processor,
-            "too few groups with a power above idle",
-            "the base profile's dynamic powers",
+            format!(
+                "an error of {:.0}% on the groups that it was fitted to",
+                groups.error * 100.0
+            ),
+            "kept as the best of the models tried; all its classes are as uncertain",
         ));
     }
+    let is_poor = |class: OpClass| fit.models[&class].error.filter(|error| *error > POOR);
+    // The poor class that a class leans on, through however many others.
+    let leans_on = |class: OpClass| {
+        let mut follows = fit.models[&class].follows;
+        for _ in 0..fit.models.len() {
+            let donor = follows.filter(|donor| fit.models.contains_key(donor))?;
+            if is_poor(donor).is_some() {
+                return Some(donor);
+            }
+            follows = fit.models[&donor].follows;
+        }
+        None
+    };
+    for &class in fit.models.keys() {
+        let Some(error) = is_poor(class) else {
+            continue;
+        };
+        let followers: Vec<&str> = fit
+            .models
+            .keys()
+            .filter(|&&other| other != class && leans_on(other) == Some(class))
+            .map(|other| other.name())
+            .collect();
+        notices.push(Notice::new(
+            format!("{processor}, {class}"),
+            format!(
+                "an error of {:.0}% on the operators that it was fitted to",
+                error * 100.0
+            ),
+            if followers.is_empty() {
+                "kept as the best of the models tried".to_owned()
+            } else {
+                format!(
+                    "kept as the best of the models tried; what follows from it is as uncertain: {}",
+                    followers.join(", ")
+                )
+            },
+        ));
+    }
+}
+
+/// The word that profiles have for a source.
+const fn word(source: Source) -> &'static str {
+    match source {
+        Source::Measured => "measured",
+        Source::Fitted => "fitted",
+        Source::Estimated => "estimated",
+        Source::Borrowed => "borrowed",
+        Source::Assumed => "assumed",
+    }
+}
+
+/// Why a processor's powers are not fitted.
+fn without_power(measured: &Measurements, processor: &str, base: &BaseProfile) -> Notice {
+    let has_power = measured
+        .groups
+        .iter()
+        .any(|((of, _, _), group)| of == processor && group.watts.is_some());
+    let sources = base.power_sources(processor);
+    let sources: Vec<&str> = sources.into_iter().map(word).collect();
+    Notice::new(
+        processor,
+        if has_power {
+            "too few groups with a power above idle"
+        } else {
+            "no power was measured"
+        },
+        format!("powers remain those of the base, {}", sources.join(" and ")),
+    )
 }
 
 fn summary(processor: &str, fit: &ProcessorFit) -> ProcessorSummary {

@@ -11,7 +11,7 @@ use paracompile_plan::plan::Source;
 use super::measurement::{GroupKey, Measurements, Operator};
 use super::operator::ENOUGH;
 use super::recipe::{ClassFit, rounded};
-use super::regression::{Regression, fit, root_mean_square};
+use super::regression::{MARGIN, Regression, fit, misfit, root_mean_square};
 use crate::cost::evaluate;
 use crate::ir::Work;
 use crate::soc::{Feature, Winograd};
@@ -86,7 +86,7 @@ pub(super) fn fit_groups(
             members.entry(key).or_default().push(operator);
         }
     }
-    let groups: Vec<(GroupKey, Vec<&Operator>, f64)> = members
+    let groups: Vec<Timed<'_>> = members
         .into_iter()
         .filter_map(|(key, operators)| {
             let group = measured
@@ -99,30 +99,22 @@ pub(super) fn fit_groups(
     if groups.is_empty() {
         return None;
     }
-    let times: Vec<f64> = groups.iter().map(|(_, _, seconds)| *seconds).collect();
-    let affordable = (groups.len() / GROUPS_A_COEFFICIENT).clamp(1, COLUMNS.len());
-    let (winograd, regression) = Winograd::ALL
+    let (winograd, columns, regression) = Winograd::ALL
         .into_iter()
         .filter(|winograd| known.is_none_or(|known| known == *winograd))
         .map(|winograd| {
-            let rows: Vec<Vec<f64>> = groups
-                .iter()
-                .map(|(_, operators, _)| {
-                    COLUMNS[..affordable]
-                        .iter()
-                        .map(|column| operators.iter().map(|one| column.of(one, winograd)).sum())
-                        .collect()
-                })
-                .collect();
-            (winograd, fit(&rows, &times))
+            let columns = affordable(&groups, winograd);
+            let regression = regress(&groups, &columns, winograd);
+            (winograd, columns, regression)
         })
-        .min_by(|a, b| a.1.loss.total_cmp(&b.1.loss))?;
+        .min_by(|a, b| a.2.loss.total_cmp(&b.2.loss))?;
+    let (columns, regression) = no_worse_than_simpler(&groups, columns, regression, winograd);
     let works: Vec<&Operator> = groups
         .iter()
         .flat_map(|(_, operators, _)| operators)
         .copied()
         .collect();
-    let mut models = models(&regression, winograd, &works, groups.len());
+    let mut models = models(&columns, &regression, winograd, &works, groups.len());
     let errors = groups.iter().map(|(_, operators, seconds)| {
         let predicted: f64 = operators
             .iter()
@@ -149,6 +141,73 @@ pub(super) fn fit_groups(
             .collect(),
         error,
     })
+}
+
+/// A group with its operators and seconds.
+type Timed<'a> = (GroupKey, Vec<&'a Operator>, f64);
+
+/// The first columns that these operators have anything in, as many as there are groups for.
+fn affordable(groups: &[Timed<'_>], winograd: Winograd) -> Vec<Column> {
+    let is_present = |column: &Column| {
+        let mut operators = groups.iter().flat_map(|(_, operators, _)| operators);
+        operators.any(|one| column.of(one, winograd) > 0.0)
+    };
+    let most = (groups.len() / GROUPS_A_COEFFICIENT).max(1);
+    COLUMNS.into_iter().filter(is_present).take(most).collect()
+}
+
+fn rows(groups: &[Timed<'_>], columns: &[Column], winograd: Winograd) -> Vec<Vec<f64>> {
+    groups
+        .iter()
+        .map(|(_, operators, _)| {
+            columns
+                .iter()
+                .map(|column| operators.iter().map(|one| column.of(one, winograd)).sum())
+                .collect()
+        })
+        .collect()
+}
+
+fn regress(groups: &[Timed<'_>], columns: &[Column], winograd: Winograd) -> Regression {
+    let times: Vec<f64> = groups.iter().map(|(_, _, seconds)| *seconds).collect();
+    fit(&rows(groups, columns, winograd), &times)
+}
+
+/// The regression, or one over a constant a kernel with or without the most important rate where that explains the groups better.
+fn no_worse_than_simpler(
+    groups: &[Timed<'_>],
+    columns: Vec<Column>,
+    regression: Regression,
+    winograd: Winograd,
+) -> (Vec<Column>, Regression) {
+    let fitted = |columns: Vec<Column>| {
+        let regression = regress(groups, &columns, winograd);
+        (columns, regression)
+    };
+    let of = |(columns, regression): &(Vec<Column>, Regression)| {
+        let rows = rows(groups, columns, winograd);
+        misfit(rows.iter().zip(groups).map(|(row, (_, _, seconds))| {
+            let terms = row.iter().zip(&regression.coefficients);
+            (terms.map(|(value, rate)| value * rate).sum(), *seconds)
+        }))
+    };
+    let rate = columns
+        .iter()
+        .copied()
+        .find(|column| *column != Column::Kernel);
+    let given = (columns, regression);
+    let mut simpler = fitted(vec![Column::Kernel]);
+    if let Some(rate) = rate.filter(|_| groups.len() >= ENOUGH) {
+        let line = fitted(vec![rate, Column::Kernel]);
+        if of(&line) + MARGIN < of(&simpler) {
+            simpler = line;
+        }
+    }
+    if of(&simpler) + MARGIN < of(&given) {
+        simpler
+    } else {
+        given
+    }
 }
 
 /// A coefficient that operators share, the most important one first.
@@ -190,13 +249,14 @@ impl Column {
 }
 
 fn models(
+    columns: &[Column],
     regression: &Regression,
     winograd: Winograd,
     operators: &[&Operator],
     groups: usize,
 ) -> BTreeMap<OpClass, ClassFit> {
     let rate = |column: Column| {
-        COLUMNS
+        columns
             .iter()
             .zip(&regression.coefficients)
             .find(|(known, _)| **known == column)
@@ -252,20 +312,23 @@ fn models(
                     ]
                 })
                 .collect();
-            let is_enough = of_family(own) >= ENOUGH;
+            let is_enough = of_family(own) >= ENOUGH && groups >= ENOUGH;
+            let takes_time = terms.iter().any(|(_, rate)| *rate > 0.0);
             let model = ClassFit {
                 terms,
                 winograd,
                 seen,
-                source: if is_enough { Source::Fitted } else { Source::Estimated },
+                source: if is_enough && takes_time { Source::Fitted } else { Source::Estimated },
                 note: format!(
-                    "non-negative least squares over the times of {groups} groups of operators, with coefficients that classes share{}",
-                    if is_enough { "" } else { "; too few operators like this one to trust" }
+                    "non-negative least squares over the times of {groups} groups of operators, with coefficients that classes share{}{}",
+                    if is_enough { "" } else { "; too few operators or groups like this one to trust" },
+                    if takes_time { "" } else { "; no time was left for this class" }
                 ),
                 operators: own_works.len(),
                 rows: 0,
                 outliers: Vec::new(),
                 error: None,
+                follows: None,
             };
             (class, model)
         })

@@ -1,14 +1,16 @@
 //! Time models where single operators were timed: one regression for each class.
+//!
+//! Few operators afford few coefficients, and the most important one is a rate; but short operators take what it takes to start them.
+//! So every model is held against a constant alone and against a constant with that rate, and never kept where one of them explains the times better.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 
 use paracompile_plan::OpClass;
 use paracompile_plan::plan::Source;
 
 use super::measurement::Operator;
 use super::recipe::{ClassFit, PLAIN_CONVOLUTION, anchored, borrow, error_of, features, rounded};
-use super::regression::{Regression, fit, real};
+use super::regression::{MARGIN, Regression, fit, misfit};
 use crate::cost::evaluate;
 use crate::ir::Work;
 use crate::soc::{Feature, Winograd};
@@ -109,7 +111,12 @@ fn convolution(samples: &[Sample<'_>], known: Option<Winograd>) -> ClassFit {
     let list = affordable(samples, PLAIN_CONVOLUTION);
     let (mut model, _) = regress(samples, list, &[], Winograd::None);
     model.note.push_str("; too few to keep algorithms apart");
-    model
+    let model = no_worse_than_simpler(model, PLAIN_CONVOLUTION, samples);
+    if are_of_one_size(samples, PLAIN_CONVOLUTION[0]) {
+        without_a_rate(model)
+    } else {
+        model
+    }
 }
 
 fn class_model(
@@ -119,43 +126,9 @@ fn class_model(
 ) -> ClassFit {
     let list = features(class);
     let winograd = Winograd::default();
-    let of = |sample: &Sample<'_>| evaluate(list[0], &sample.operator.work, winograd);
-    let least = samples.iter().map(of).fold(f64::INFINITY, f64::min);
-    let most = samples.iter().map(of).fold(0.0, f64::max);
-    if most < TELLING_RANGE * least
-        && let Some(borrowed) = borrow(class, models)
-    {
-        let donor = borrowed.note.trim_start_matches("class not measured; ");
-        // How time grows is that of another class.
-        let rates: Vec<(Feature, f64)> = borrowed
-            .terms
-            .iter()
-            .copied()
-            .filter(|(feature, _)| *feature != Feature::Launch)
-            .collect();
-        let factor = factor(samples, &rates, winograd);
-        let mut model = if factor >= 1.0 {
-            let (mut model, _) = regress(samples, &[Feature::Launch], &rates, winograd);
-            let _ = write!(
-                model.note,
-                "; all are about one size, so only a constant is fitted and the rates are {donor}"
-            );
-            model
-        } else {
-            // No constant is small enough to predict them as they were measured.
-            let scaled: Vec<(Feature, f64)> = rates
-                .iter()
-                .map(|&(feature, rate)| (feature, factor * rate))
-                .collect();
-            let (mut model, _) = regress(samples, &[], &scaled, winograd);
-            let _ = write!(
-                model.note,
-                "; all are about one size, so there is no constant, and the rates are {factor:.2} times those {donor}"
-            );
-            model
-        };
-        model.source = Source::Estimated;
-        return model;
+    let is_one_size = are_of_one_size(samples, list[0]);
+    if is_one_size && let Some(borrowed) = borrow(class, models) {
+        return of_one_size(samples, borrowed);
     }
     let fixed = anchored(class, models);
     let (mut model, _) = regress(samples, affordable(samples, list), &fixed, winograd);
@@ -163,24 +136,126 @@ fn class_model(
         model.note.push_str(
             "; arithmetic and input as in convolutions, because single vectors do not show them",
         );
+        model.follows = Some(OpClass::Conv);
     }
+    let model = no_worse_than_simpler(model, list, samples);
+    if is_one_size {
+        without_a_rate(model)
+    } else {
+        model
+    }
+}
+
+/// Whether the most important quantity of a class is about the same for all, so that they tell one number and no rate.
+fn are_of_one_size(samples: &[Sample<'_>], size: Feature) -> bool {
+    let of = |sample: &Sample<'_>| evaluate(size, &sample.operator.work, Winograd::default());
+    let least = samples.iter().map(of).fold(f64::INFINITY, f64::min);
+    let most = samples.iter().map(of).fold(0.0, f64::max);
+    most < TELLING_RANGE * least
+}
+
+/// What a model is marked by whose operators are of one size, where no other class says how time grows.
+fn without_a_rate(mut model: ClassFit) -> ClassFit {
+    model.source = Source::Estimated;
+    model
+        .note
+        .push_str("; all are about one size, which tells little of how time grows");
     model
 }
 
-/// Seconds that these terms make of an operator.
-fn total(terms: &[(Feature, f64)], sample: &Sample<'_>, winograd: Winograd) -> f64 {
-    terms
+/// The model of operators of one size, which fix one number: a constant beside the rates of `borrowed`, a factor of all of it, or a constant alone.
+fn of_one_size(samples: &[Sample<'_>], borrowed: ClassFit) -> ClassFit {
+    let winograd = Winograd::default();
+    let donor = borrowed
+        .note
+        .trim_start_matches("class not measured; ")
+        .to_owned();
+    let follows = borrowed.follows;
+    let rates: Vec<(Feature, f64)> = borrowed
+        .terms
         .iter()
-        .map(|&(feature, rate)| rate * evaluate(feature, &sample.operator.work, winograd))
-        .sum()
+        .copied()
+        .filter(|(feature, _)| *feature != Feature::Launch)
+        .collect();
+    let noted = |mut model: ClassFit, how: String, follows| {
+        model.note.push_str(&how);
+        model.source = Source::Estimated;
+        model.follows = follows;
+        model
+    };
+    let (beside_rates, _) = regress(samples, &[Feature::Launch], &rates, winograd);
+    let (scaled, factor) = scale(samples, &borrowed);
+    let (constant, _) = regress(samples, &[Feature::Launch], &[], winograd);
+    let has_constant = beside_rates.rate(&[Feature::Launch]) > 0.0;
+    let of = |model: &ClassFit| misfit_of(model, samples);
+    let best_other = of(&scaled).min(of(&constant));
+    if has_constant && of(&beside_rates) <= best_other + MARGIN {
+        let how = format!(
+            "; all are about one size, so only a constant is fitted and the rates are {donor}"
+        );
+        noted(beside_rates, how, follows)
+    } else if of(&scaled) <= of(&constant) + MARGIN {
+        // Where both pass through what was measured, the one that grows is the careful choice.
+        let how = format!(
+            "; all are about one size and the rates of another class do not fit beside a constant, so one factor is fitted: {factor:.2e} times the whole model {donor}"
+        );
+        noted(scaled, how, follows)
+    } else {
+        let how = "; all are about one size and the rates of another class do not fit, so a constant alone is fitted";
+        noted(constant, how.to_owned(), None)
+    }
 }
 
-/// By how much terms have to be multiplied to make operators take as long as they did, in the geometric mean; infinite where they make nothing.
-fn factor(samples: &[Sample<'_>], terms: &[(Feature, f64)], winograd: Winograd) -> f64 {
-    let logs = samples
+/// The model times what makes it fit best, and this factor.
+fn scale(samples: &[Sample<'_>], model: &ClassFit) -> (ClassFit, f64) {
+    let rows: Vec<Vec<f64>> = samples
         .iter()
-        .map(|sample| (sample.seconds / total(terms, sample, winograd)).ln());
-    (logs.sum::<f64>() / real(samples.len().max(1))).exp()
+        .map(|sample| vec![model.seconds(&sample.operator.work)])
+        .collect();
+    let times: Vec<f64> = samples.iter().map(|sample| sample.seconds).collect();
+    let regression = fit(&rows, &times);
+    let factor = regression.coefficients[0];
+    let terms = model
+        .terms
+        .iter()
+        .map(|&(feature, rate)| (feature, factor * rate));
+    let outliers = lines_of_outliers(samples, &regression);
+    let scaled = explained(samples, terms.collect(), outliers, model.winograd);
+    (scaled, factor)
+}
+
+/// The model, or a constant with or without the most important rate of `list` where that explains the times better.
+fn no_worse_than_simpler(model: ClassFit, list: &[Feature], samples: &[Sample<'_>]) -> ClassFit {
+    let of = |model: &ClassFit| misfit_of(model, samples);
+    let (mut simpler, _) = regress(samples, &[Feature::Launch], &[], model.winograd);
+    // A line through two points explains nothing.
+    if model.operators >= ENOUGH {
+        let features = [list[0], Feature::Launch];
+        let (line, _) = regress(samples, &features, &[], model.winograd);
+        if of(&line) + MARGIN < of(&simpler) {
+            simpler = line;
+        }
+    }
+    if of(&simpler) + MARGIN >= of(&model) {
+        return model;
+    }
+    let has_constant = simpler.rate(&[Feature::Launch]) > 0.0;
+    simpler
+        .note
+        .push_str(match (has_constant, simpler.terms.len()) {
+            (true, 1) => "; a constant alone, which explains them better than rates do",
+            (true, _) => "; a constant and one rate, which explain them better than rates alone",
+            (false, _) => "; one rate alone, which explains them better than that of another class",
+        });
+    simpler
+}
+
+fn misfit_of(model: &ClassFit, samples: &[Sample<'_>]) -> f64 {
+    misfit(
+        samples
+            .iter()
+            .map(|sample| (model.seconds(&sample.operator.work), sample.seconds)),
+    )
 }
 
 /// The first features, as many as there are operators for.
@@ -196,7 +271,13 @@ fn regress(
     fixed: &[(Feature, f64)],
     winograd: Winograd,
 ) -> (ClassFit, Regression) {
-    let rest = |sample: &Sample<'_>| sample.seconds - total(fixed, sample, winograd);
+    let rest = |sample: &Sample<'_>| {
+        let known: f64 = fixed
+            .iter()
+            .map(|&(feature, rate)| rate * evaluate(feature, &sample.operator.work, winograd))
+            .sum();
+        sample.seconds - known
+    };
     // What the fixed terms explain altogether says nothing about the others.
     let open: Vec<&Sample<'_>> = samples
         .iter()
@@ -216,7 +297,32 @@ fn regress(
         .iter()
         .copied()
         .zip(regression.coefficients.iter().copied());
-    let terms = rounded(fitted.chain(fixed.iter().copied()).collect());
+    let terms = fitted.chain(fixed.iter().copied()).collect();
+    let outliers = lines_of_outliers(open.iter().copied(), &regression);
+    (explained(samples, terms, outliers, winograd), regression)
+}
+
+/// Lines of operators that counted less than half; `samples` are the rows of the regression.
+fn lines_of_outliers<'s, 'a: 's>(
+    samples: impl IntoIterator<Item = &'s Sample<'a>>,
+    regression: &Regression,
+) -> Vec<u64> {
+    samples
+        .into_iter()
+        .zip(&regression.weights)
+        .filter(|(_, weight)| **weight < 0.5)
+        .map(|(sample, _)| sample.operator.line)
+        .collect()
+}
+
+/// A model of these terms, with what it says of the operators that it was found on.
+fn explained(
+    samples: &[Sample<'_>],
+    terms: Vec<(Feature, f64)>,
+    outliers: Vec<u64>,
+    winograd: Winograd,
+) -> ClassFit {
+    let terms = rounded(terms);
     let seen = terms
         .iter()
         .map(|&(feature, _)| {
@@ -246,13 +352,9 @@ fn regress(
             .iter()
             .map(|sample| sample.operator.repetitions)
             .sum(),
-        outliers: open
-            .iter()
-            .zip(&regression.weights)
-            .filter(|(_, weight)| **weight < 0.5)
-            .map(|(sample, _)| sample.operator.line)
-            .collect(),
+        outliers,
         error: None,
+        follows: None,
     };
     let measured = samples
         .iter()
@@ -269,5 +371,5 @@ fn regress(
         samples.len(),
         error * 100.0
     );
-    (model, regression)
+    model
 }

@@ -12,7 +12,8 @@ use super::recipe::{ClassFit, round};
 use crate::soc::file::{
     Combine, ModelEntry, Number, OperatingPointEntry, SocFile, WinogradKernels,
 };
-use crate::soc::{Soc, Winograd, read_text};
+use crate::soc::reading::is_safe;
+use crate::soc::{Defect, Soc, Winograd, read_text};
 
 /// The largest profile that is read.
 const MOST_BYTES: u64 = 4 << 20;
@@ -48,6 +49,15 @@ impl BaseProfile {
         Ok(Self { file, soc })
     }
 
+    /// The base under another name, which the written profile gets.
+    pub fn named(mut self, name: &str) -> Result<Self, CalibrateError> {
+        if !is_safe(name) {
+            return Err(CalibrateError::BadName(Defect::UnsafeName(name.to_owned())));
+        }
+        name.clone_into(&mut self.file.name);
+        Ok(self)
+    }
+
     /// The file's contents.
     pub fn file(&self) -> &SocFile {
         &self.file
@@ -81,6 +91,15 @@ impl BaseProfile {
     /// Power of the board around the processors.
     pub(super) fn idle(&self) -> f64 {
         self.soc.base.value()
+    }
+
+    /// Where the dynamic powers of a processor come from, at its first operating point.
+    pub(super) fn power_sources(&self, processor: &str) -> BTreeSet<Source> {
+        let found = self.soc.processor(processor);
+        found.map_or_else(BTreeSet::new, |id| {
+            let powers = &self.soc.processors[id].operating_points[0].power_sources;
+            powers.iter().copied().collect()
+        })
     }
 
     /// Static power of a processor at its first operating point.

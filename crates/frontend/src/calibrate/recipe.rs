@@ -31,6 +31,8 @@ pub(super) struct ClassFit {
     pub(super) outliers: Vec<u64>,
     /// Root mean square of relative errors on these operators.
     pub(super) error: Option<f64>,
+    /// The measured class whose rates are in it.
+    pub(super) follows: Option<OpClass>,
 }
 
 impl ClassFit {
@@ -46,6 +48,7 @@ impl ClassFit {
             rows: 0,
             outliers: Vec::new(),
             error: None,
+            follows: None,
         }
     }
 
@@ -278,7 +281,10 @@ pub(super) fn borrow(class: OpClass, models: &BTreeMap<OpClass, ClassFit>) -> Op
             let model = models.get(&donor).filter(|model| model.operators > 0)?;
             let terms = donate(&donation, model);
             let note = format!("class not measured; from {donor}: {why}");
-            Some(ClassFit::derived(terms, model.winograd, note))
+            Some(ClassFit {
+                follows: Some(donor),
+                ..ClassFit::derived(terms, model.winograd, note)
+            })
         })
 }
 

@@ -12,6 +12,8 @@ const TUNING: f64 = 1.345;
 const EMPHASIS: f64 = 0.25;
 /// Medians of absolute deviations to standard deviations.
 const DEVIATION: f64 = 1.4826;
+/// A simpler model has to be better by this much of [`misfit`] to be taken instead: less is noise.
+pub(super) const MARGIN: f64 = 0.005;
 /// Below this, rows agree, and no weight is needed.
 const NO_DEVIATION: f64 = 1e-9;
 /// A coefficient that makes no more than this part of any row's time is a zero that was rounded.
@@ -115,6 +117,22 @@ pub(super) fn fit(rows: &[Vec<f64>], times: &[f64]) -> Regression {
         coefficients,
         weights,
         loss,
+    }
+}
+
+/// How far predictions are from measured times: the root mean square of relative errors, where long times count a little more as in a fit, and no error counts for more than the whole time.
+///
+/// It compares models of the same rows, whatever they were fitted by, without letting one outlier decide.
+pub(super) fn misfit(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let (sum, weight) = pairs.fold((0.0, 0.0), |(sum, weight), (predicted, measured)| {
+        let emphasis = measured.powf(2.0 * EMPHASIS);
+        let error = (predicted / measured - 1.0).abs().min(1.0);
+        (sum + emphasis * error * error, weight + emphasis)
+    });
+    if weight > 0.0 {
+        f64::sqrt(sum / weight)
+    } else {
+        0.0
     }
 }
 

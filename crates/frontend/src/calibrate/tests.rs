@@ -682,6 +682,8 @@ fn files_are_read_from_a_directory_and_bad_ones_refused() {
     );
 }
 
+mod launch_bound;
+
 mod properties {
     use proptest::prelude::*;
 

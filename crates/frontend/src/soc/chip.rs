@@ -1,6 +1,6 @@
 //! The chip as later steps see it; `load` makes it from a profile file and checks every number.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use paracompile_plan::plan::{Layout, Source};
 use paracompile_plan::{Bytes, OpClass, Seconds, Slowdown, Watts};
@@ -85,6 +85,8 @@ pub struct OperatingPoint {
     pub static_power: Watts,
     /// Extra power while an operator of the class runs.
     pub dynamic_power: BTreeMap<OpClass, Watts>,
+    /// Where these extra powers come from.
+    pub power_sources: BTreeSet<Source>,
     /// Time models, at most one for each class; a class without one is not supported.
     pub models: BTreeMap<OpClass, ClassModel>,
 }

@@ -2,7 +2,7 @@
 //!
 //! A point is given in full, or by factors on another one; either way later steps see it in full.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use paracompile_plan::plan::Source;
 use paracompile_plan::{OpClass, Watts};
@@ -91,7 +91,7 @@ fn full_point(
         }
     }
     let clock = clock(reading, at);
-    let dynamic_power = dynamic_power(reading, at);
+    let (dynamic_power, power_sources) = dynamic_power(reading, at).unzip();
     let models = models(reading, at);
     if let (Some(powers), Some(models)) = (&dynamic_power, &models) {
         for class in models.keys() {
@@ -121,6 +121,7 @@ fn full_point(
         volts: clock.volts,
         static_power: clock.static_power,
         dynamic_power: known(dynamic_power?)?,
+        power_sources: power_sources?,
         models: models?
             .into_iter()
             .map(|(class, model)| Some((class, model?)))
@@ -185,19 +186,28 @@ fn similar_point(
         volts: clock.volts,
         static_power: clock.static_power,
         dynamic_power,
+        power_sources: original
+            .power_sources
+            .into_iter()
+            .map(|source| source.max(power_factor.source))
+            .collect(),
         models,
     })
 }
 
-/// The classes that have an entry; the inner `None` is one that was reported.
-fn dynamic_power(reading: &mut Reading, at: &At<'_>) -> Option<BTreeMap<OpClass, Option<Watts>>> {
+/// Powers of classes, `None` where what is wrong was reported, and where they come from.
+type Powers = (BTreeMap<OpClass, Option<Watts>>, BTreeSet<Source>);
+
+/// The classes that have an entry.
+fn dynamic_power(reading: &mut Reading, at: &At<'_>) -> Option<Powers> {
     let field = reading.field(at, "dynamic_w")?;
     reading.object(&field)?;
     let mut powers = BTreeMap::new();
+    let mut sources = BTreeSet::new();
     for (key, entry) in reading.entries(&field, MOST_CLASSES) {
-        let power = reading
-            .number(&entry, Source::Assumed, WATTS)
-            .and_then(|number| Watts::new(number.value));
+        let number = reading.number(&entry, Source::Assumed, WATTS);
+        sources.extend(number.as_ref().map(|number| number.source));
+        let power = number.and_then(|number| Watts::new(number.value));
         match key.parse::<OpClass>() {
             Ok(class) => {
                 powers.insert(class, power);
@@ -205,7 +215,7 @@ fn dynamic_power(reading: &mut Reading, at: &At<'_>) -> Option<BTreeMap<OpClass,
             Err(_) => unknown_class(reading, &entry, key),
         }
     }
-    Some(powers)
+    Some((powers, sources))
 }
 
 /// The classes that have a model; the inner `None` is one that was reported.

@@ -3,7 +3,7 @@
 //! The oracle does not read these; it reads the case.
 //! So a fault here shows as a disagreement, not as agreement on a wrong problem.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use paracompile_frontend::arena::{Arena, Id, IdMap};
 use paracompile_frontend::cost::CostTable;
@@ -226,6 +226,7 @@ fn chip(case: &Soc) -> Result<soc::Soc, CaseError> {
                 volts: None,
                 static_power: watts(processor.static_mw),
                 dynamic_power: BTreeMap::new(),
+                power_sources: BTreeSet::new(),
                 models: BTreeMap::new(),
             }],
         });
