@@ -47,7 +47,12 @@ pub(crate) fn assumed_powers(soc: &Soc) -> Option<String> {
         let mut sources = points.iter().flat_map(|point| &point.power_sources);
         sources.all(|source| *source == Source::Assumed)
     };
-    (!soc.synthetic && soc.processors.iter().all(is_assumed)).then(|| {
+    (!soc.synthetic
+        && soc
+            .processors
+            .iter()
+            .all(|(_, processor)| is_assumed(processor)))
+    .then(|| {
         format!(
             "powers of `{}` are assumed: energies are examples",
             soc.name
