@@ -15,11 +15,15 @@ use paracompile_testkit::onnx::{
 use Attribute::{Int, Ints, Text};
 
 fn read(graph: &Graph, convolutions: Convolutions) -> Imported {
+    read_at(graph, 17, convolutions)
+}
+
+fn read_at(graph: &Graph, opset: i64, convolutions: Convolutions) -> Imported {
     let options = ImportOptions {
         convolutions,
         ..ImportOptions::default()
     };
-    import_bytes("test", &Bytes::from(graph.model(17)), &options).unwrap()
+    import_bytes("test", &Bytes::from(graph.model(opset)), &options).unwrap()
 }
 
 /// An image of three channels through `nodes` to `y`.
@@ -41,7 +45,15 @@ fn network(nodes: Vec<Message>) -> Graph {
             integers("channels", &[0, 1, 1, 1, 0, 0, 1, 1]),
             floats("zero", &[0.0]),
             floats("one", &[1.0]),
-            floats("lowest", &[f32::NEG_INFINITY]),
+            floats("minus_infinity", &[f32::NEG_INFINITY]),
+            floats("lowest", &[f32::MIN]),
+            floats("tiny", &[f32::from_bits(1)]),
+            integers("one_side", &[0, 0, 2, 0, 0, 0, 0, 2]),
+            integers("wide", &[0, 0, 3, 0, 0, 0, 0, 0]),
+            integers("wide_behind", &[0, 0, 0, 0, 0, 0, 0, 3]),
+            integers("wide_width", &[3, 0]),
+            integers("around_width", &[1, 1]),
+            integers("width", &[-1]),
         ],
         ..Graph::default()
     }
@@ -58,7 +70,11 @@ fn norm(from: &str, to: &str) -> Message {
 
 /// Operator types after folding.
 fn types(nodes: Vec<Message>) -> Vec<String> {
-    let imported = read(&network(nodes), Convolutions::Fold);
+    types_at(17, nodes)
+}
+
+fn types_at(opset: i64, nodes: Vec<Message>) -> Vec<String> {
+    let imported = read_at(&network(nodes), opset, Convolutions::Fold);
     let ops = imported.graph.ops.as_slice().iter();
     ops.map(|op| op.op_type.clone()).collect()
 }
@@ -117,6 +133,12 @@ fn normalisation_stays_where_folding_would_change_a_result() {
         types(vec![conv("x", "c"), trains]),
         ["Conv", "BatchNormalization"]
     );
+    // It returns statistics, which before version 14 says the same.
+    let operands = ["c", "scale", "shift", "mean", "variance"];
+    let results = ["y", "m", "v"];
+    let returns = node("BatchNormalization", &operands, &results, &[]);
+    let nodes = vec![conv("x", "c"), returns];
+    assert_eq!(types_at(9, nodes).len(), 2);
     // Its parameters are computed.
     let computed = vec![
         conv("x", "c"),
@@ -143,6 +165,22 @@ fn normalisation_stays_where_folding_would_change_a_result() {
         norm("s", "y"),
     ];
     assert_eq!(types(alone).last().unwrap(), "BatchNormalization");
+}
+
+#[test]
+fn old_normalisation_folds_only_if_it_says_that_it_does_not_train() {
+    let old = |opset, attributes: &[(&str, Attribute<'_>)]| {
+        let operands = ["c", "scale", "shift", "mean", "variance"];
+        let norm = node("BatchNormalization", &operands, &["y"], attributes);
+        types_at(opset, vec![conv("x", "c"), norm]).len()
+    };
+    assert_eq!(old(6, &[("is_test", Int(1))]), 1);
+    assert_eq!(old(6, &[("is_test", Int(0))]), 2);
+    assert_eq!(old(6, &[]), 2, "zero is the default");
+    assert_eq!(old(7, &[]), 1, "the attribute is gone");
+    // A parameter for each place, not for each channel.
+    assert_eq!(old(8, &[("spatial", Int(0))]), 2);
+    assert_eq!(old(8, &[("spatial", Int(1))]), 1);
 }
 
 #[test]
@@ -200,19 +238,97 @@ fn zeros_fold_into_a_convolution_that_then_reads_the_image() {
 }
 
 #[test]
-fn zeros_fold_into_averages_that_count_them_and_the_lowest_number_into_maxima() {
+fn zeros_fold_into_averages_that_count_them_and_minus_infinity_into_maxima() {
     let after = |fill, pool| types(vec![pad("around", fill), pool]);
     assert_eq!(after("zero", pool("AveragePool", &[])), ["AveragePool"]);
-    assert_eq!(after("lowest", pool("MaxPool", &[])), ["MaxPool"]);
+    assert_eq!(after("minus_infinity", pool("MaxPool", &[])), ["MaxPool"]);
     assert_eq!(after("zero", pool("MaxPool", &[])), ["Pad", "MaxPool"]);
     assert_eq!(
-        after("lowest", pool("AveragePool", &[])),
+        after("minus_infinity", pool("AveragePool", &[])),
         ["Pad", "AveragePool"]
     );
+    // A maximum over an image of minus infinities would become a finite number.
+    assert_eq!(after("lowest", pool("MaxPool", &[])), ["Pad", "MaxPool"]);
     let ceil = pool("AveragePool", &[("ceil_mode", Int(1))]);
     assert_eq!(after("zero", ceil), ["Pad", "AveragePool"]);
     let skips = pool("AveragePool", &[("pads", Ints(&[1, 1, 1, 1]))]);
     assert_eq!(after("zero", skips), ["Pad", "AveragePool"]);
+    let counts = [("pads", Ints(&[1, 1, 1, 1])), ("count_include_pad", Int(1))];
+    let counts = pool("AveragePool", &counts);
+    assert_eq!(after("zero", counts), ["AveragePool"]);
+    // Small as a number may be, its sum is not that of zeros.
+    assert_eq!(
+        after("tiny", pool("AveragePool", &[])),
+        ["Pad", "AveragePool"]
+    );
+    let ceil = pool("MaxPool", &[("ceil_mode", Int(1))]);
+    assert_eq!(after("minus_infinity", ceil), ["Pad", "MaxPool"]);
+    let places = [("kernel_shape", Ints(&[3, 3]))];
+    let places = vec![
+        pad("around", "minus_infinity"),
+        node("MaxPool", &["p"], &["m", "i"], &places),
+        node("Cast", &["i"], &["f"], &[("to", Int(1))]),
+        node("Add", &["m", "f"], &["y"], &[]),
+    ];
+    assert!(types(places).contains(&"Pad".to_owned()));
+}
+
+#[test]
+fn averages_that_cannot_count_padding_yet_do_not_take_it_in() {
+    let nodes = || {
+        let pads = [("pads", Ints(&[0, 0, 1, 1, 0, 0, 1, 1]))];
+        vec![node("Pad", &["x"], &["p"], &pads), pool("AveragePool", &[])]
+    };
+    assert_eq!(types_at(7, nodes()), ["AveragePool"]);
+    assert_eq!(types_at(6, nodes()), ["Pad", "AveragePool"]);
+}
+
+#[test]
+fn pools_take_in_only_padding_that_is_narrower_than_their_kernel() {
+    let runs = |kind, amount, attributes: &[(&str, Attribute<'_>)]| {
+        let fill = if kind == "MaxPool" {
+            "minus_infinity"
+        } else {
+            "zero"
+        };
+        types(vec![pad(amount, fill), pool(kind, attributes)]).len()
+    };
+    let own = |pads| [("pads", Ints(pads)), ("count_include_pad", Int(1))];
+    for kind in ["MaxPool", "AveragePool"] {
+        let own = |pads| own(pads)[..if kind == "MaxPool" { 1 } else { 2 }].to_vec();
+        assert_eq!(runs(kind, "around", &[]), 1, "{kind}");
+        assert_eq!(runs(kind, "one_side", &[]), 1, "{kind}");
+        assert_eq!(runs(kind, "wide", &[]), 2, "{kind}");
+        assert_eq!(runs(kind, "wide_behind", &[]), 2, "{kind}");
+        // Both paddings count together, each side for itself.
+        assert_eq!(runs(kind, "around", &own(&[1, 1, 1, 1])), 1, "{kind}");
+        assert_eq!(runs(kind, "around", &own(&[0, 0, 0, 2])), 2, "{kind}");
+        assert_eq!(runs(kind, "one_side", &own(&[0, 1, 1, 0])), 1, "{kind}");
+        assert_eq!(runs(kind, "one_side", &own(&[1, 0, 0, 0])), 2, "{kind}");
+        // A window with gaps may miss the image.
+        let gaps = [("dilations", Ints(&[2, 1]))];
+        if kind == "MaxPool" {
+            assert_eq!(runs(kind, "around", &gaps), 2, "{kind}");
+        }
+    }
+    // A convolution is one whatever its padding.
+    assert_eq!(types(vec![pad("wide", "zero"), conv("p", "y")]), ["Conv"]);
+}
+
+#[test]
+fn pools_take_in_padding_of_listed_axes() {
+    let pads = |amount| {
+        let operands = ["x", amount, "minus_infinity", "width"];
+        let padding = node("Pad", &operands, &["p"], &[]);
+        let imported = read_at(
+            &network(vec![padding, pool("MaxPool", &[])]),
+            18,
+            Convolutions::Fold,
+        );
+        imported.graph.ops.len()
+    };
+    assert_eq!(pads("around_width"), 1);
+    assert_eq!(pads("wide_width"), 2);
 }
 
 #[test]

@@ -114,11 +114,18 @@ fn padding(
         }
         None => f64::from(attributes.float("value").ok()?.unwrap_or(0.0)),
     };
-    (is_spatial && is_constant).then_some(Padding {
+    let rank = from.shape.0.len();
+    let added = added(links, known, operator, node, rank)?;
+    // What the attributes say is what the shapes were inferred from, unless a file says it twice.
+    let is_said = (0..rank).all(|axis| {
+        let grown = from.shape.0[axis].checked_add(added[axis]);
+        grown.and_then(|grown| grown.checked_add(added[rank + axis])) == Some(to.shape.0[axis])
+    });
+    (is_spatial && is_constant && is_said).then_some(Padding {
         image,
         padded,
         fill: Fill::of(fill)?,
-        added: added(links, known, operator, node, from.shape.0.len())?,
+        added,
     })
 }
 
