@@ -9,6 +9,7 @@ mod compare;
 mod compare_tables;
 mod costs;
 mod failure;
+mod figures;
 mod grid;
 mod input;
 mod inspect;

@@ -308,7 +308,7 @@ pub(crate) fn join(path: &str, key: &str) -> String {
 }
 
 /// Whether a name can be part of a file name on every system.
-fn is_safe(name: &str) -> bool {
+pub(super) fn is_safe(name: &str) -> bool {
     name.len() <= 32
         && name.starts_with(|first: char| first.is_ascii_alphanumeric())
         && name
