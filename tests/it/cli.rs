@@ -337,10 +337,10 @@ fn plans_are_checked_and_strangers_refused() {
         |path: &str, model: &str| desk.run(&["check", path, "--model", model, "--soc", "vim3"]);
 
     let correct = check("o", GOOGLENET).done();
-    assert!(
-        correct.lines().all(|line| line.ends_with(": correct")),
-        "{correct}"
-    );
+    assert!(correct.ends_with(" plans correct\n"), "{correct}");
+    assert!(correct.lines().count() <= 13, "{correct}");
+    let one = check(&good, GOOGLENET).done();
+    assert_eq!(one, format!("{good}: correct\n"));
     let wrong = check("wrong.json", GOOGLENET);
     assert_eq!(wrong.code, 1);
     assert_snapshot!("violations", format!("{}{}", wrong.out, wrong.err));
@@ -409,6 +409,133 @@ fn costs_that_are_written_and_read_back_change_nothing_but_the_digest() {
     let forgotten = desk.run(&check);
     assert_eq!(forgotten.code, 1);
     assert!(forgotten.err.contains("--costs"), "{}", forgotten.err);
+    let told = forgotten.out.matches("digest is").count();
+    assert_eq!(told, 1, "{}", forgotten.out);
+}
+
+#[test]
+fn measurements_in_a_file_of_costs_are_not_overwritten_unasked() {
+    let desk = Desk::new().with_model(GOOGLENET);
+    let costs = ["costs", GOOGLENET, "--soc", "vim3", "-o", "costs.json"];
+    desk.run(&costs).done();
+    let fresh = desk.read("costs.json");
+    desk.run(&costs).done();
+    let mut corrected: Value = serde_json::from_slice(&fresh).expect("it is JSON");
+    corrected["entries"][0]["time_s"] = 0.5.into();
+    corrected["entries"][0]["source"] = "measured".into();
+    for (text, told) in [
+        (corrected.to_string(), "holds 1 measurement that is not"),
+        ("{".to_owned(), "cannot be told"),
+    ] {
+        desk.put("costs.json", &text);
+        let picture = desk.run(&costs).refused(2);
+        assert!(picture.contains(told), "{picture}");
+        assert!(picture.contains("--force"), "{picture}");
+        assert_eq!(desk.read("costs.json"), text.as_bytes());
+    }
+    desk.run(&[&costs[..], &["--force"]].concat()).done();
+    assert_eq!(desk.read("costs.json"), fresh);
+}
+
+#[test]
+fn a_run_over_another_one_says_what_it_replaces() {
+    let desk = Desk::new().with_model("squeezenet1_1.onnx");
+    let run = |more: &[&str]| {
+        let base = ["squeezenet1_1.onnx", "--soc", "vim3", "--no-report"];
+        let run = desk.run(&[&base[..], more].concat());
+        assert_eq!(run.code, 0, "{}", run.err);
+        run.err
+    };
+    assert_eq!(run(&[]), "");
+    assert_eq!(run(&[]), "", "the same again replaces nothing");
+    let told = run(&["--processors", "big,gpu"]);
+    assert!(
+        told.contains("replaces an earlier run of `squeezenet1_1` on `vim3` in output/squeezenet1_1-vim3, on big, gpu, little;"),
+        "{told}"
+    );
+    desk.run(&[
+        "costs",
+        "squeezenet1_1.onnx",
+        "--soc",
+        "vim3",
+        "-o",
+        "costs.json",
+    ])
+    .done();
+    let told = run(&["--processors", "big,gpu", "--costs", "costs.json"]);
+    assert!(
+        told.contains("with another profile or other costs;"),
+        "{told}"
+    );
+    assert_eq!(run(&["--quiet"]), "");
+}
+
+#[test]
+fn a_node_that_is_no_operator_is_explained_as_what_it_is() {
+    let desk = Desk::new().with_model(GOOGLENET);
+    let picture = desk
+        .run(&[GOOGLENET, "--soc", "vim3", "--explain", "#0"])
+        .refused(2);
+    assert!(
+        picture.contains("`#0` (ConstantOfShape) is a constant"),
+        "{picture}"
+    );
+}
+
+#[test]
+fn a_bad_name_for_a_sketch_is_told_once() {
+    let desk = Desk::new();
+    let picture = desk
+        .run(&[
+            "soc",
+            "new",
+            "my board",
+            "--processor",
+            "io=cpu:4x2GHz",
+            "--processor",
+            "npu=npu:6TOPS",
+            "-o",
+            "board.json",
+        ])
+        .refused(2);
+    assert_snapshot!(picture);
+    assert!(!desk.path("board.json").exists());
+}
+
+#[test]
+fn a_processor_that_cannot_run_a_network_alone_is_no_baseline_and_says_why() {
+    let desk = Desk::new().with_model("squeezenet1_1.onnx");
+    let sketch = ["soc", "new", "board", "-o", "board.json"];
+    let processors = [
+        "--processor",
+        "big=cpu:4x2GHz",
+        "--processor",
+        "npu=npu:6TOPS",
+    ];
+    desk.run(&[&sketch[..], &processors].concat()).done();
+    desk.put("board.json", without_concat(&desk.read("board.json")));
+    let table = desk
+        .run(&["squeezenet1_1.onnx", "--soc", "board.json"])
+        .done();
+    assert!(
+        table.contains("  npu alone cannot run: concat\n"),
+        "{table}"
+    );
+}
+
+/// A profile whose second processor cannot join tensors.
+fn without_concat(profile: &[u8]) -> String {
+    let mut profile: Value = serde_json::from_slice(profile).expect("it is JSON");
+    let point = &mut profile["processors"][1]["operating_points"][0];
+    point["dynamic_w"]
+        .as_object_mut()
+        .expect("powers are an object")
+        .remove("concat");
+    point["models"]
+        .as_array_mut()
+        .expect("models are a list")
+        .retain(|model| model["class"] != "concat");
+    profile.to_string()
 }
 
 #[test]

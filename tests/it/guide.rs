@@ -50,6 +50,12 @@ fn the_guide_works_as_written() {
         } else {
             let told = format!("{arguments:?}: {}", run.err);
             assert_eq!(run.code, 0, "{told}");
+            if arguments[..2] == ["soc", "check"] {
+                assert!(
+                    run.out.contains("  lacks ") || run.out.contains("; lacks "),
+                    "{told}"
+                );
+            }
             assert!(!run.out.is_empty() || run.err.contains("written"), "{told}");
         }
     }

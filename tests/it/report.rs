@@ -98,6 +98,14 @@ fn plan_files_alone_give_a_page_that_says_what_it_lacks() {
         "{notes:?}"
     );
     assert_eq!(run["operators"]["class"], Value::Array(Vec::new()));
+    let page = text(&desk, "o/report.html");
+    let picture = desk.run(&["report", "o"]).refused(2);
+    assert!(
+        picture.contains("o/report.html") && picture.contains("--model and --soc"),
+        "{picture}"
+    );
+    assert_eq!(text(&desk, "o/report.html"), page);
+    desk.run(&["report", "o", "-o", "again.html"]).done();
     // A run without a page leaves none of an earlier run.
     desk.run(&[
         SMALL,
@@ -127,11 +135,11 @@ fn what_is_no_run_is_refused() {
     let mut changed: Value = serde_json::from_str(&front).expect("it is JSON");
     changed["recommended"] = "plans/99.json".into();
     desk.put("o/front.json", changed.to_string());
-    refuse(&["report", "o"]);
+    refuse(&["report", "o", "-o", "again.html"]);
     let mut changed: Value = serde_json::from_str(&front).expect("it is JSON");
     changed["plans"][0]["file"] = "plans/99.json".into();
     desk.put("o/front.json", changed.to_string());
-    refuse(&["report", "o"]);
+    refuse(&["report", "o", "-o", "again.html"]);
     desk.put("o/front.json", "{");
     refuse(&["report", "o"]);
     assert_snapshot!(pictures);

@@ -60,7 +60,7 @@ Examples:
 Examples:
   paracompile soc list
   paracompile soc show vim3 > board.json
-  paracompile soc new board --processor cpu:4x2.0GHz --processor npu:6TOPS -o board.json
+  paracompile soc new board --processor big=cpu:4x2.0GHz --processor npu=npu:6TOPS -o board.json
   paracompile soc check board.json")]
     Soc {
         /// What to do.
@@ -256,6 +256,9 @@ pub(crate) struct CostsArgs {
     /// Where to write
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
+    /// Replace a file even if measurements in it are lost
+    #[arg(long)]
+    pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) dims: DimArgs,
 }

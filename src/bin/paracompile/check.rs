@@ -1,5 +1,6 @@
 //! `paracompile check`.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::process::ExitCode;
 
 use paracompile::cost::cost_facts;
 use paracompile::facts::model_facts;
-use paracompile::plan::{Plan, ReadError, check, read_front, read_plan};
+use paracompile::plan::{Plan, ReadError, Violation, check, read_front, read_plan};
 use paracompile::soc::Soc;
 
 use crate::args::CheckArgs;
@@ -18,6 +19,8 @@ use crate::terminal;
 
 /// How many violations of one plan are printed; the rest are counted.
 const SHOWN: usize = 50;
+/// How many correct plans are named one by one; more are counted.
+const NAMED: usize = 12;
 
 /// Runs the command: exit code 1 with every violation.
 pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
@@ -29,7 +32,8 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let costs = cost_facts(&imported.graph, &table);
     let mut text = String::new();
     let mut wrong = 0;
-    let mut other_costs = false;
+    // Plans of one run share the digest of their chip, so that one line says it of all.
+    let mut digests: BTreeMap<String, usize> = BTreeMap::new();
     for (path, plan) in &plans {
         refuse_strangers(
             path,
@@ -38,13 +42,23 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
             &imported.graph.digest,
             &chip.chosen,
         )?;
-        let violations = check(plan, &model, &costs);
-        if violations.is_empty() {
-            let _ = writeln!(text, "{}: correct", path.display());
+        let (digest, violations): (Vec<Violation>, Vec<Violation>) =
+            check(plan, &model, &costs).into_iter().partition(
+                |violation| matches!(violation, Violation::Differs { field, .. } if *field == "digest"),
+            );
+        for violation in &digest {
+            *digests.entry(violation.to_string()).or_default() += 1;
+        }
+        if violations.is_empty() && digest.is_empty() {
+            if plans.len() <= NAMED {
+                let _ = writeln!(text, "{}: correct", path.display());
+            }
             continue;
         }
         wrong += 1;
-        other_costs |= plan.soc.digest != costs.soc_digest;
+        if violations.is_empty() {
+            continue;
+        }
         let _ = writeln!(
             text,
             "{}: {}",
@@ -58,6 +72,12 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
             let _ = writeln!(text, "  … and {} more", violations.len() - SHOWN);
         }
     }
+    for (violation, count) in &digests {
+        let _ = writeln!(text, "{}: {violation}", counted(*count, "plan"));
+    }
+    if wrong == 0 && plans.len() > 1 {
+        let _ = writeln!(text, "{} correct", counted(plans.len(), "plan"));
+    }
     terminal::print(&text).map_err(|error| Failure::from_error(Kind::File, &error))?;
     if wrong > 0 {
         let verb = if wrong == 1 { "is" } else { "are" };
@@ -65,7 +85,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
             Kind::No,
             format!("{wrong} of {} {verb} wrong", counted(plans.len(), "plan")),
         );
-        return Err(if other_costs {
+        return Err(if !digests.is_empty() {
             failure.with_help(format!(
                 "the digest of the chip differs: give the profile `{}` that the plans were made with, and with --costs the measured costs, if there were some",
                 args.soc

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use paracompile::compare::{Change, Comparison, Contender, Kind, Pair, Published, Survey, Verdict};
 use paracompile::plan::StoppedBy;
 
+use crate::figures::Scale;
 use crate::grid::{Align, Grid};
 
 /// One model on one chip, for people.
@@ -25,6 +26,9 @@ pub(crate) fn of_model(comparison: &Comparison) -> String {
             StoppedBy::Time | StoppedBy::Interrupt => "; the search was interrupted",
         }
     );
+    let figures = || comparison.contenders.iter().map(|it| &it.figures);
+    let time = Scale::of_times(figures().flat_map(|it| [it.saturated_latency_s, it.latency_s]));
+    let energy = Scale::of_energies(figures().map(|it| it.energy_active_j));
     for (kind, title) in [
         (Kind::Ours, "Ours"),
         (Kind::Baseline, "Baselines"),
@@ -44,7 +48,7 @@ pub(crate) fn of_model(comparison: &Comparison) -> String {
         let mut is_empty = true;
         for contender in those {
             is_empty = false;
-            grid.push(row(contender));
+            grid.push(row(contender, time, energy));
         }
         if !is_empty {
             let _ = write!(text, "\n{}", grid.text(0));
@@ -324,15 +328,15 @@ fn not_applicable(comparisons: &[&Comparison]) -> String {
     text
 }
 
-fn row(contender: &Contender) -> [String; 8] {
+fn row(contender: &Contender, time: Scale, energy: Scale) -> [String; 8] {
     let figures = &contender.figures;
     [
         contender.name.clone(),
         stages(contender),
-        format!("{:.1} ms", figures.saturated_latency_s * 1e3),
-        format!("{:.1} ms", figures.latency_s * 1e3),
+        time.text(figures.saturated_latency_s),
+        time.text(figures.latency_s),
         significant(figures.throughput_fps),
-        format!("{:.0} mJ", figures.energy_active_j * 1e3),
+        energy.text(figures.energy_active_j),
         significant(contender.frames_per_joule),
         gap(figures.gap),
     ]
@@ -368,13 +372,15 @@ fn missing() -> String {
     "–".to_owned()
 }
 
-/// Four digits where the number is large, else three; enough to compare, and stable against noise of the last digit.
+/// Three digits, or more where they stand before the point; enough to compare, and stable against noise of the last digit.
 fn significant(value: f64) -> String {
     match value {
         value if value >= 100.0 => format!("{value:.0}"),
         value if value >= 10.0 => format!("{value:.1}"),
         value if value >= 1.0 => format!("{value:.2}"),
-        value => format!("{value:.3}"),
+        value if value >= 0.1 => format!("{value:.3}"),
+        value if value >= 0.01 => format!("{value:.4}"),
+        value => format!("{value:.5}"),
     }
 }
 

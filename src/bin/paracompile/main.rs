@@ -10,6 +10,7 @@ mod compare_tables;
 mod costs;
 mod document;
 mod failure;
+mod figures;
 mod grid;
 mod input;
 mod inspect;

@@ -11,7 +11,7 @@ use paracompile::emit::Goal;
 use paracompile::explain::{Subject, UnknownOperator, explain, names_operator};
 use paracompile::facts::model_facts;
 use paracompile::front::Front;
-use paracompile::import::Imported;
+use paracompile::import::{Folded, Imported};
 use paracompile::ir::VerifiedGraph;
 use paracompile::mapping::{Budget, Effort, Granularity};
 use paracompile::partition::CutRule;
@@ -44,7 +44,9 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
     let graph = &imported.graph;
     let table = input::costs(graph, &chip, args.costs.as_deref())?;
     for query in &args.explain {
-        names_operator(graph, query).map_err(|error| unknown_operator(&error))?;
+        names_operator(graph, query).map_err(|error| {
+            left_out(&imported.folded, query).unwrap_or_else(|| unknown_operator(&error))
+        })?;
     }
     let directory = args.out.clone().unwrap_or_else(|| {
         Path::new("output").join(format!("{}-{}", graph.name, chip.chosen.name))
@@ -92,6 +94,12 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
         .inspect_err(|_| unmake(&made))?;
 
     let explanations = explanations(args, graph, &table, &compiled)?;
+    if !args.quiet
+        && let Some(note) =
+            notes::replaced(&directory, &compiled.front, &recommended(&compiled).plan)
+    {
+        terminal::note(&terminal::printable(&format!("note: {note}")));
+    }
     show("writing files");
     let page = if args.no_report {
         None
@@ -115,6 +123,7 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
             cuts: compiled.segments.cuts.len(),
             gflop: gflop(graph),
             directory: directory.display().to_string(),
+            alone: &notes::not_alone(&compiled, &table),
         }))?;
     }
     if !args.json {
@@ -241,6 +250,46 @@ fn unknown_operator(error: &UnknownOperator) -> Failure {
     }
     let near: Vec<String> = error.near.iter().map(|name| format!("  {name}")).collect();
     failure.with_help(format!("did you mean one of these?\n{}", near.join("\n")))
+}
+
+/// A node of the file that is no operator of the graph, so that there is nothing to explain.
+fn left_out(folded: &Folded, query: &str) -> Option<Failure> {
+    let index: Option<usize> = query.strip_prefix('#').and_then(|index| index.parse().ok());
+    let kinds = [
+        (
+            &folded.constants,
+            "is a constant: no network input changes its result",
+        ),
+        (
+            &folded.identities,
+            "is its input under another name, and takes no time",
+        ),
+        (
+            &folded.dropouts,
+            "passes its input on at inference, and takes no time",
+        ),
+        (
+            &folded.dead,
+            "is left out, as no network output depends on it",
+        ),
+        (
+            &folded.batch_norms,
+            "was folded into the convolution before it; --as-written keeps it apart",
+        ),
+        (
+            &folded.paddings,
+            "was folded into the convolution or pool behind it; --as-written keeps it apart",
+        ),
+    ];
+    kinds.into_iter().find_map(|(nodes, fate)| {
+        let node = nodes.iter().find(|node| {
+            index == Some(node.node) || (!node.name.is_empty() && node.name == query)
+        })?;
+        Some(Failure::new(
+            Kind::Usage,
+            format!("--explain: `{query}` ({}) {fate}", node.op_type),
+        ))
+    })
 }
 
 fn recommended(compiled: &Compiled) -> &PlanFile {

@@ -1,7 +1,14 @@
 //! What people should know of a run besides its figures, one sentence each; `None` where there is nothing to say.
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use paracompile::OpClass;
+use paracompile::compile::Compiled;
+use paracompile::cost::CostTable;
+use paracompile::front::Front;
 use paracompile::import::Warning;
-use paracompile::plan::{Plan, Source};
+use paracompile::plan::{Plan, Source, read_front, read_plan};
 use paracompile::simulate::{Change, Links, SimulateOptions, simulate};
 use paracompile::soc::{Processor, Soc};
 
@@ -84,9 +91,86 @@ pub(crate) fn busy_links(plan: &Plan) -> Option<String> {
     let change = Change::between(&base, &serial);
     change.exceeds(0.02).then(|| {
         format!(
-            "if moves over one link wait for each other, the recommended plan changes: latency {:+.1}%, interval {:+.1}%",
+            "if moves over one link wait for each other, the recommended plan would have latency {:+.1}% and interval {:+.1}%; `paracompile simulate PLAN --serial-links` shows it",
             change.latency * 100.0,
             change.interval * 100.0
         )
     })
+}
+
+/// An earlier run in the same directory, where it was about something else: its files are replaced.
+pub(crate) fn replaced(directory: &Path, front: &Front, recommended: &Plan) -> Option<String> {
+    let old = read_front(&directory.join("front.json")).ok()?;
+    let plan = read_plan(&directory.join(&old.recommended)).ok();
+    let mut differences = Vec::new();
+    if let Some(plan) = &plan {
+        if plan.model.graph_digest != recommended.model.graph_digest {
+            differences.push("with another graph".to_owned());
+        } else if plan.model.dims != recommended.model.dims || operators(&old) != operators(front) {
+            differences.push("that read the model otherwise".to_owned());
+        }
+        if plan.soc.digest != recommended.soc.digest {
+            differences.push("with another profile or other costs".to_owned());
+        }
+    }
+    let processors = processors(&old);
+    if processors != self::processors(front) {
+        let names: Vec<&str> = processors.into_iter().collect();
+        differences.push(format!("on {}", names.join(", ")));
+    }
+    (!differences.is_empty()).then(|| {
+        format!(
+            "replaces an earlier run of `{}` on `{}` in {}, {}; --out keeps both",
+            old.model,
+            old.soc,
+            directory.display(),
+            differences.join(", ")
+        )
+    })
+}
+
+/// Names of all processors that a plan of the front or a baseline uses.
+fn processors(front: &Front) -> BTreeSet<&str> {
+    let plans = front.plans.iter().map(|plan| &plan.figures);
+    let baselines = front.baselines.iter().map(|baseline| &baseline.figures);
+    plans
+        .chain(baselines)
+        .flat_map(|figures| &figures.stages)
+        .flat_map(|stage| &stage.processors)
+        .map(String::as_str)
+        .collect()
+}
+
+/// How many operators of the model the plans run: with `--as-written`, more of the same graph.
+fn operators(front: &Front) -> u64 {
+    let stages = front.plans.first().map(|plan| &plan.figures.stages);
+    stages
+        .into_iter()
+        .flatten()
+        .fold(0, |sum, stage| sum.saturating_add(stage.operators))
+}
+
+/// Processors that are no baseline by themselves, and why.
+pub(crate) fn not_alone(compiled: &Compiled, table: &CostTable) -> Vec<String> {
+    let baselines = &compiled.front.baselines;
+    let mut lines = Vec::new();
+    for (id, processor) in table.soc.processors.iter() {
+        let single = format!("single:{}", processor.name);
+        if baselines.iter().any(|baseline| baseline.name == single) {
+            continue;
+        }
+        let operators = compiled.segments.graph.ops.iter();
+        let lacks: BTreeSet<OpClass> = operators
+            .filter(|(_, op)| table.group(&op.members, id).is_none())
+            .map(|(_, op)| op.class)
+            .collect();
+        let lacks: Vec<&str> = lacks.into_iter().map(OpClass::name).collect();
+        lines.push(if lacks.is_empty() {
+            // What runs everything and is no plan has no room for it.
+            format!("{} alone cannot hold the network", processor.name)
+        } else {
+            format!("{} alone cannot run: {}", processor.name, lacks.join(", "))
+        });
+    }
+    lines
 }

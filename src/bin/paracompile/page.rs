@@ -23,6 +23,7 @@ const WITHOUT_MODEL: &str = "This page was made from plan files alone: classes o
 /// Runs the command.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let front = front(&args.directory)?;
+    let output = output(args)?;
     let plans = plans(&args.directory, &front)?;
     let plans: Vec<(&str, &Plan)> = plans.iter().map(|(file, plan)| (*file, plan)).collect();
     let page = if let (Some(model), Some(soc)) = (&args.model, &args.soc) {
@@ -54,12 +55,27 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
         })
     };
     let page = page.map_err(|error| refused(&args.directory, &error))?;
-    let output = args
-        .output
-        .clone()
-        .unwrap_or_else(|| args.directory.join(REPORT));
     write_text(&output, &page).map_err(|error| Failure::from_error(Kind::File, &error))?;
     input::printed(&format!("Written to {}\n", output.display()))
+}
+
+/// Where to write; the page of the run itself is not replaced by one that knows less.
+fn output(args: &ReportArgs) -> Result<PathBuf, Failure> {
+    if let Some(output) = &args.output {
+        return Ok(output.clone());
+    }
+    let page = args.directory.join(REPORT);
+    if args.model.is_none() && page.exists() {
+        return Err(Failure::new(
+            Kind::Usage,
+            format!(
+                "{}: without the model and the chip the new page would know less than this one may",
+                page.display()
+            ),
+        )
+        .with_help("give --model and --soc as the run had them, or another file with -o"));
+    }
+    Ok(page)
 }
 
 fn front(directory: &Path) -> Result<Front, Failure> {

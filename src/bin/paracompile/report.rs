@@ -5,6 +5,7 @@ use std::fmt::Write;
 use paracompile::front::{Figures, Front, FrontPlan};
 use paracompile::plan::StoppedBy;
 
+use crate::figures::Scale;
 use crate::input::counted;
 
 /// How many plans the table has at most; `front.json` has all.
@@ -23,6 +24,8 @@ pub(crate) struct Summary<'a> {
     pub(crate) gflop: f64,
     /// Where the files are, relative to the current directory where possible.
     pub(crate) directory: String,
+    /// Why processors have no baseline of their own, a line each.
+    pub(crate) alone: &'a [String],
 }
 
 /// The whole report.
@@ -48,7 +51,11 @@ pub(crate) fn report(summary: &Summary<'_>) -> String {
         }
     );
     let rows = shown(front);
-    let cells: Vec<[String; 10]> = rows.iter().map(|&index| row(front, index)).collect();
+    let scales = Scales::of(front, &rows);
+    let cells: Vec<[String; 10]> = rows
+        .iter()
+        .map(|&index| row(front, index, scales))
+        .collect();
     table(&mut text, &HEADER, &cells);
     if rows.len() < front.plans.len() {
         let _ = writeln!(
@@ -68,12 +75,16 @@ pub(crate) fn report(summary: &Summary<'_>) -> String {
                     String::new(),
                     name,
                     &baseline.figures,
+                    scales,
                     String::new(),
                     String::new(),
                 )
             })
             .collect();
         table(&mut text, &HEADER, &cells);
+    }
+    for line in summary.alone {
+        let _ = writeln!(text, "  {line}");
     }
     let _ = writeln!(text, "\nRecommended: {}", front.recommended);
     let _ = writeln!(text, "  {}", front.why);
@@ -128,7 +139,32 @@ fn shown(front: &Front) -> Vec<usize> {
     rows
 }
 
-fn row(front: &Front, index: usize) -> [String; 10] {
+/// Units of what is compared: plans and baselines have the same.
+#[derive(Clone, Copy)]
+struct Scales {
+    time: Scale,
+    energy: Scale,
+}
+
+impl Scales {
+    fn of(front: &Front, rows: &[usize]) -> Self {
+        let plans = rows.iter().map(|&index| &front.plans[index].figures);
+        let baselines = front.baselines.iter().map(|baseline| &baseline.figures);
+        let figures: Vec<&Figures> = plans.chain(baselines).collect();
+        Self {
+            time: Scale::of_times(figures.iter().flat_map(|figures| {
+                [
+                    figures.latency_s,
+                    figures.paced_latency_s,
+                    figures.saturated_latency_s,
+                ]
+            })),
+            energy: Scale::of_energies(figures.iter().map(|figures| figures.energy_active_j)),
+        }
+    }
+}
+
+fn row(front: &Front, index: usize, scales: Scales) -> [String; 10] {
     let FrontPlan {
         file,
         strategy,
@@ -145,6 +181,7 @@ fn row(front: &Front, index: usize) -> [String; 10] {
         format!("{mark}{:>3}", index + 1),
         strategy.name().to_owned(),
         figures,
+        scales,
         gap(figures.gap),
         labels.join(", "),
     )
@@ -155,6 +192,7 @@ fn cells_of(
     place: String,
     strategy: String,
     figures: &Figures,
+    Scales { time, energy }: Scales,
     gap: String,
     best_at: String,
 ) -> [String; 10] {
@@ -162,11 +200,11 @@ fn cells_of(
         place,
         strategy,
         stages(&figures.stages),
-        time(figures.latency_s),
-        time(figures.paced_latency_s),
-        time(figures.saturated_latency_s),
+        time.text(figures.latency_s),
+        time.text(figures.paced_latency_s),
+        time.text(figures.saturated_latency_s),
         rate(figures.throughput_fps),
-        energy(figures.energy_active_j),
+        energy.text(figures.energy_active_j),
         gap,
         best_at,
     ]
@@ -180,16 +218,8 @@ fn stages(stages: &[paracompile::front::FrontStage]) -> String {
     names.join(" | ")
 }
 
-fn time(seconds: f64) -> String {
-    format!("{:.1} ms", seconds * 1e3)
-}
-
 fn rate(frames_a_second: f64) -> String {
     format!("{frames_a_second:.2}")
-}
-
-fn energy(joules: f64) -> String {
-    format!("{:.0} mJ", joules * 1e3)
 }
 
 fn gap(gap: f64) -> String {

@@ -112,18 +112,23 @@ const fn word(source: Source) -> &'static str {
     }
 }
 
-/// Where the numbers come from: the two largest shares.
+/// Where the numbers come from: the two largest shares, and the rest as one.
 fn sources(profile: &Overview) -> String {
     if profile.soc.synthetic {
         return "synthetic".to_owned();
     }
-    let shares: Vec<String> = profile
-        .shares()
+    let shares = profile.shares();
+    let named = if shares.len() > 3 { 2 } else { 3 };
+    let mut parts: Vec<String> = shares
         .iter()
-        .take(2)
+        .take(named)
         .map(|(source, percent)| format!("{percent}% {}", word(*source)))
         .collect();
-    shares.join(", ")
+    let sum: usize = shares.iter().take(named).map(|(_, percent)| percent).sum();
+    if shares.len() > named {
+        parts.push(format!("{}% other", 100_usize.saturating_sub(sum)));
+    }
+    parts.join(", ")
 }
 
 /// Writes a file that is not there yet: a profile may hold a day's measurements.
@@ -227,7 +232,10 @@ fn points(processor: &Processor) -> String {
     points.join(", ")
 }
 
-/// What a processor runs, or what it does not, whichever is shorter.
+/// How many classes are few enough to be listed beside those that a processor lacks.
+const FEW: usize = 8;
+
+/// What a processor lacks, behind what it runs where that is little.
 fn abilities(processor: &Processor, lacks: &[&str]) -> String {
     if lacks.is_empty() {
         return "runs every class".to_owned();
@@ -240,10 +248,11 @@ fn abilities(processor: &Processor, lacks: &[&str]) -> String {
         .into_iter()
         .flat_map(|models| models.keys().map(|class| class.name()))
         .collect();
-    if runs.len() < lacks.len() {
-        format!("runs {}", runs.join(", "))
+    let lacks = format!("lacks {}", lacks.join(", "));
+    if runs.len() < FEW {
+        format!("runs {}; {lacks}", runs.join(", "))
     } else {
-        format!("lacks {}", lacks.join(", "))
+        lacks
     }
 }
 

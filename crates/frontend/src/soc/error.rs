@@ -20,6 +20,12 @@ pub enum SocError {
         /// All of them, in the order of the file's parts.
         problems: Vec<Problem>,
     },
+    /// Names that no profile can have, found before there is one.
+    #[error("{}{}", format_args!("{} that cannot be", counted(.problems.len(), "name")), Lines(.problems))]
+    Names {
+        /// All of them: the profile's, then processors in their order.
+        problems: Vec<Problem>,
+    },
     /// There is neither a built-in profile nor a file of this name.
     #[error("`{}` is neither a built-in profile nor a file{}; built in: {}", shown(.name), suggestion(.near), .known.join(", "))]
     UnknownProfile {

@@ -11,6 +11,8 @@ use std::str::FromStr;
 use paracompile_plan::OpClass;
 use serde_json::{Value, json};
 
+use super::error::{Defect, Problem};
+use super::reading::is_safe;
 use super::{Soc, SocError};
 
 /// Bytes a second between processors and their shared memory.
@@ -130,9 +132,49 @@ pub fn sketch(
     processors: &[ProcessorSketch],
     bandwidth: Bandwidth,
 ) -> Result<String, SocError> {
+    let problems = names(name, processors);
+    if !problems.is_empty() {
+        return Err(SocError::Names { problems });
+    }
     let text = text(name, processors, bandwidth.0);
     Soc::from_json(&text, name)?;
     Ok(text)
+}
+
+/// What is wrong with names, once for each: a profile repeats them in many places, and no file has those yet.
+fn names(name: &str, processors: &[ProcessorSketch]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut report = |at: &str, defect| {
+        problems.push(Problem {
+            at: at.to_owned(),
+            defect,
+        });
+    };
+    if !is_safe(name) {
+        report("the profile's name", Defect::UnsafeName(name.to_owned()));
+    }
+    for (index, processor) in processors.iter().enumerate() {
+        let name = &processor.name;
+        let first = processors.iter().position(|other| other.name == *name);
+        if first != Some(index) {
+            report(
+                &format!("processor {}", index + 1),
+                Defect::Duplicate {
+                    what: "processor",
+                    name: name.clone(),
+                    first: format!("processor {}", first.unwrap_or(0) + 1),
+                },
+            );
+        } else if name == "io" {
+            report(&format!("processor {}", index + 1), Defect::ReservedName);
+        } else if !is_safe(name) {
+            report(
+                &format!("processor {}", index + 1),
+                Defect::UnsafeName(name.clone()),
+            );
+        }
+    }
+    problems
 }
 
 impl SketchKind {
@@ -515,5 +557,16 @@ mod tests {
             .to_string();
         assert!(error.contains("appears twice"), "{error}");
         assert!(sketch("bo/ard", &twice[..1], bandwidth()).is_err());
+    }
+
+    #[test]
+    fn a_bad_name_is_one_problem_however_often_the_profile_would_repeat_it() {
+        let processors = processors(&["io=cpu:4x2GHz", "big core=gpu:1TOPS", "npu:6TOPS"]);
+        let error = sketch("bo/ard", &processors, bandwidth()).unwrap_err();
+        let SocError::Names { problems } = error else {
+            panic!("{error}");
+        };
+        let places: Vec<&str> = problems.iter().map(|it| it.at.as_str()).collect();
+        assert_eq!(places, ["the profile's name", "processor 1", "processor 2"]);
     }
 }
