@@ -525,7 +525,8 @@ fn a_quiet_calibration_prints_what_is_asked_for_and_names_its_profile() {
         "board.json",
     ];
     let run = desk.run(&arguments);
-    assert_eq!((run.err.as_str(), run.done().as_str()), ("", ""));
+    assert_eq!(run.err, "");
+    assert_eq!(run.done(), "");
     let judged = desk
         .run(&[&arguments[..], &["--leave-one-out"]].concat())
         .done();
