@@ -224,7 +224,7 @@ function drawPlans() {
     const twins = shapes.filter((shape) => shape === stagesOf(plan)).length;
     const title = cuts.map((name, index) => `Stage ${index + 2} begins with ${name}`).join("\n");
     return h("div", { title: title || null }, stageChips(plan),
-      cuts.length > 0 && twins > 1 ? h("div", { class: "cut soft" }, `cut before ${cuts.map((name) => shortened(name, 26)).join(", ")}`) : null);
+      cuts.length > 0 && twins > 1 ? h("div", { class: "cut soft" }, "cut before ", cuts.map((name, index) => [index > 0 ? ", " : null, h("span", { class: "phrase" }, shortened(name, 20))])) : null);
   };
   const columns = [
     { title: "Plan", key: (plan) => run.plans.indexOf(plan), cell: (plan) => [
