@@ -85,13 +85,13 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
             Kind::No,
             format!("{wrong} of {} {verb} wrong", counted(plans.len(), "plan")),
         );
-        return Err(if !digests.is_empty() {
+        return Err(if digests.is_empty() {
+            failure
+        } else {
             failure.with_help(format!(
                 "the digest of the chip differs: give the profile `{}` that the plans were made with, and with --costs the measured costs, if there were some",
                 args.soc
             ))
-        } else {
-            failure
         });
     }
     Ok(ExitCode::SUCCESS)

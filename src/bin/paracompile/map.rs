@@ -43,11 +43,7 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
     let imported = input::model(model, &args.dims, args.quiet)?;
     let graph = &imported.graph;
     let table = input::costs(graph, &chip, args.costs.as_deref())?;
-    for query in &args.explain {
-        names_operator(graph, query).map_err(|error| {
-            left_out(&imported.folded, query).unwrap_or_else(|| unknown_operator(&error))
-        })?;
-    }
+    explainable(args, &imported)?;
     let directory = args.out.clone().unwrap_or_else(|| {
         Path::new("output").join(format!("{}-{}", graph.name, chip.chosen.name))
     });
@@ -94,11 +90,8 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
         .inspect_err(|_| unmake(&made))?;
 
     let explanations = explanations(args, graph, &table, &compiled)?;
-    if !args.quiet
-        && let Some(note) =
-            notes::replaced(&directory, &compiled.front, &recommended(&compiled).plan)
-    {
-        terminal::note(&terminal::printable(&format!("note: {note}")));
+    if !args.quiet {
+        tell_replaced(&directory, &compiled);
     }
     show("writing files");
     let page = if args.no_report {
@@ -250,6 +243,24 @@ fn unknown_operator(error: &UnknownOperator) -> Failure {
     }
     let near: Vec<String> = error.near.iter().map(|name| format!("  {name}")).collect();
     failure.with_help(format!("did you mean one of these?\n{}", near.join("\n")))
+}
+
+/// Whether everything that is to be explained is an operator, asked before a search is spent on it.
+fn explainable(args: &MapArgs, imported: &Imported) -> Result<(), Failure> {
+    for query in &args.explain {
+        names_operator(&imported.graph, query).map_err(|error| {
+            left_out(&imported.folded, query).unwrap_or_else(|| unknown_operator(&error))
+        })?;
+    }
+    Ok(())
+}
+
+/// Says that files of another run are about to go, where it was about something else.
+fn tell_replaced(directory: &Path, compiled: &Compiled) {
+    let plan = &recommended(compiled).plan;
+    if let Some(note) = notes::replaced(directory, &compiled.front, plan) {
+        terminal::note(&terminal::printable(&format!("note: {note}")));
+    }
 }
 
 /// A node of the file that is no operator of the graph, so that there is nothing to explain.
