@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use paracompile_plan::OpClass;
 use serde::Serialize;
 
-use super::error::CalibrateError;
+use super::error::{CalibrateError, Notice};
 use super::fit::{ProcessorFit, check_processors, fit_processor};
 use super::measurement::{Measurements, Noise, Operator};
 use super::power::shown_part;
@@ -27,6 +27,9 @@ pub struct FidelityReport {
     /// One for each processor.
     #[serde(skip)]
     pub processors: Vec<Fidelity>,
+    /// What could not be predicted.
+    #[serde(skip)]
+    pub notices: Vec<Notice>,
 }
 
 /// A prediction and its measurement.
@@ -126,6 +129,7 @@ pub fn judge(
     let names = measured.processors();
     let mut points = Vec::new();
     let mut processors = Vec::new();
+    let mut notices = Vec::new();
     for entry in &base.file().processors {
         let name = &entry.name;
         if !names.contains(name) {
@@ -135,6 +139,13 @@ pub fn judge(
             .operators_of(name)
             .map(|operator| operator.network.as_str())
             .collect();
+        if networks.len() > MOST_NETWORKS {
+            return Err(CalibrateError::TooManyNetworks {
+                processor: name.clone(),
+                networks: networks.len(),
+                limit: MOST_NETWORKS,
+            });
+        }
         let first = points.len();
         let mut wanted = base.classes(name);
         wanted.extend(measured.operators_of(name).map(|operator| operator.class));
@@ -144,10 +155,19 @@ pub fn judge(
                 CalibrateError::TooFewNetworks {
                     processor: name.clone(),
                     networks: networks.len(),
+                    network: network.to_owned(),
                 }
             })?;
             let idle = measured.idle.unwrap_or(base.idle());
-            points.extend(network_points(measured, name, network, &fit, idle));
+            let (found, lost) = network_points(measured, base, [name, network], &fit, idle);
+            points.extend(found);
+            notices.extend(lost.into_iter().map(|class| {
+                Notice::new(
+                    format!("{name}, {network}, {class}"),
+                    "no other network measured it, and the base profile has no model of it",
+                    "its operators and their groups are not predicted",
+                )
+            }));
         }
         let noise = measured.noise.get(name).copied().unwrap_or_default();
         processors.push(errors(name, &points[first..], noise));
@@ -157,8 +177,12 @@ pub fn judge(
         kind: "fidelity",
         points,
         processors,
+        notices,
     })
 }
+
+/// Every network means a fit of all others.
+const MOST_NETWORKS: usize = 100;
 
 /// Share of a network below which what is covered of it says nothing about networks.
 const LEAST_COVERED: f64 = 0.25;
@@ -192,11 +216,11 @@ struct Members<'a> {
 )]
 fn network_points(
     measured: &Measurements,
-    processor: &str,
-    network: &str,
+    base: &BaseProfile,
+    [processor, network]: [&str; 2],
     fit: &ProcessorFit,
     idle: f64,
-) -> Vec<FidelityPoint> {
+) -> (Vec<FidelityPoint>, BTreeSet<OpClass>) {
     let by_operators = measured.times_operators(processor);
     let point = |level, quantity, name: String, class, covered, pair: Pair| FidelityPoint {
         processor: processor.to_owned(),
@@ -211,6 +235,7 @@ fn network_points(
     };
     let mut operators = Vec::new();
     let mut members: BTreeMap<u32, Members<'_>> = BTreeMap::new();
+    let (mut lost, mut lost_groups) = (BTreeSet::new(), BTreeSet::new());
     let (mut all, mut covered) = (Pair::default(), Pair::default());
     let mut add = |pair: Pair, is_covered: bool| {
         all.add(pair);
@@ -222,10 +247,16 @@ fn network_points(
         .operators_of(processor)
         .filter(|one| one.network == network)
     {
-        let predicted = fit
-            .models
-            .get(&operator.class)
-            .map_or(0.0, |model| model.seconds(&operator.work));
+        // What has no model keeps the base profile's, as in a profile that is written.
+        let predicted = match fit.models.get(&operator.class) {
+            Some(model) => Some(model.seconds(&operator.work)),
+            None => base.seconds(processor, operator.class, &operator.work),
+        };
+        let Some(predicted) = predicted.filter(|seconds| *seconds > 0.0) else {
+            lost.insert(operator.class);
+            lost_groups.extend(operator.group);
+            continue;
+        };
         let is_covered = fit.covered.contains(&operator.class);
         if let Some(seconds) = operator.seconds {
             let pair = Pair {
@@ -266,6 +297,7 @@ fn network_points(
     let mut groups = Vec::new();
     let (mut energy, mut covered_energy) = (Pair::default(), Pair::default());
     let mut has_energy = false;
+    members.retain(|group, _| !lost_groups.contains(group));
     for (group, mut sums) in members {
         let key = (processor.to_owned(), network.to_owned(), group);
         let timed = measured.groups.get(&key).filter(|timed| timed.is_complete);
@@ -331,7 +363,7 @@ fn network_points(
     }
     points.extend(groups);
     points.extend(operators);
-    points
+    (points, lost)
 }
 
 fn errors(processor: &str, points: &[FidelityPoint], noise: Noise) -> Fidelity {
