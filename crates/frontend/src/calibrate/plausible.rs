@@ -141,7 +141,12 @@ pub(super) fn compare_networks(
         }
     }
     for ((processor, network), found) in ratios {
-        let ratio = median(found.iter().map(|(ratio, _, _)| *ratio).collect());
+        let ratio = median(
+            found
+                .iter()
+                .map(|(ratio, _, _)| *ratio)
+                .collect::<Vec<f64>>(),
+        );
         if (1.0 / NETWORK_RATIO..=NETWORK_RATIO).contains(&ratio) {
             continue;
         }
