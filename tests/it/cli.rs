@@ -693,6 +693,30 @@ fn a_quiet_calibration_prints_what_is_asked_for_and_names_its_profile() {
 }
 
 #[test]
+fn a_calibration_writes_onto_none_of_its_inputs() {
+    let desk = Desk::new();
+    desk.put("op_times.csv", measurements());
+    desk.put("base.json", include_str!("../../profiles/vim3.json"));
+    let run = |more: &[&str]| {
+        let mut arguments = vec!["calibrate", "--data", ".", "--soc", "base.json"];
+        arguments.extend(["--rename", "cores=big"]);
+        arguments.extend(more);
+        desk.run(&arguments)
+    };
+    let told = run(&["-o", "./op_times.csv"]).refused(2);
+    assert!(told.contains("file of the measurements"), "{told}");
+    let told = run(&["--report", "base.json"]).refused(2);
+    assert!(told.contains("the base profile"), "{told}");
+    let told = run(&["-o", "x.json", "--report", "./x.json"]).refused(2);
+    assert!(told.contains("the same file"), "{told}");
+    assert!(!desk.path("x.json").exists());
+    let told = run(&["--note", &"x".repeat(1001)]).refused(2);
+    assert!(told.contains("1001 characters"), "{told}");
+    run(&["-o", "base.json"]).done();
+    desk.run(&["soc", "check", "base.json"]).done();
+}
+
+#[test]
 fn measurements_that_cannot_be_used_are_refused() {
     let desk = Desk::new();
     let arguments = ["calibrate", "--data", ".", "--soc", "vim3"];

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use paracompile::calibrate::{
@@ -19,6 +20,8 @@ use crate::terminal;
 
 /// Runs the command.
 pub(crate) fn run(args: &CalibrateArgs) -> Result<ExitCode, Failure> {
+    check_note(args)?;
+    check_outputs(args)?;
     let base = BaseProfile::find(&args.soc)
         .and_then(|base| match &args.name {
             Some(name) => base.named(name),
@@ -47,13 +50,24 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<ExitCode, Failure> {
     } else {
         None
     };
+    // Nothing is written before everything is known to be sound.
+    let profile = match &args.output {
+        None => None,
+        Some(path) => {
+            let text = profile_text(&fitted.profile);
+            // Values are bounded where they are read; what is wrong together shows only here.
+            Soc::from_json(&text, "the fitted profile").map_err(|error| {
+                Failure::from_error(Kind::Profile, &error).with_help(
+                    "the measurements together give a profile that cannot be; check the units of their columns",
+                )
+            })?;
+            Some((path, text))
+        }
+    };
     let mut written = Vec::new();
-    if let Some(path) = &args.output {
-        let text = profile_text(&fitted.profile);
-        Soc::from_json(&text, "the fitted profile")
-            .map_err(|error| Failure::from_error(Kind::Bug, &error))?;
-        write_text(path, &text).map_err(|error| Failure::from_error(Kind::File, &error))?;
-        written.push(path);
+    if let Some((path, text)) = &profile {
+        write_text(path, text).map_err(|error| Failure::from_error(Kind::File, &error))?;
+        written.push(*path);
     }
     if let (Some(path), Some(report)) = (&args.report, &judged) {
         write_json(path, report).map_err(|error| Failure::from_error(Kind::File, &error))?;
@@ -76,6 +90,13 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<ExitCode, Failure> {
     if let Some(report) = judged.as_ref().filter(|_| args.leave_one_out) {
         text.push_str(&fidelity(report));
     }
+    if let Some(report) = judged.as_ref().filter(|report| !report.notices.is_empty()) {
+        let _ = writeln!(text, "What could not be predicted");
+        for notice in &report.notices {
+            let _ = writeln!(text, "  {notice}");
+        }
+        text.push('\n');
+    }
     if args.quiet {
         return printed(&text);
     }
@@ -86,6 +107,63 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<ExitCode, Failure> {
         terminal::note("note: no profile is written; say where with -o FILE");
     }
     printed(&text)
+}
+
+/// The longest note, in characters: it is repeated beside every number.
+const LONGEST_NOTE: usize = 1000;
+
+fn check_note(args: &CalibrateArgs) -> Result<(), Failure> {
+    let length = args.note.as_ref().map_or(0, |note| note.chars().count());
+    if length > LONGEST_NOTE {
+        return Err(Failure::new(
+            Kind::Usage,
+            format!("--note has {length} characters; write at most {LONGEST_NOTE}"),
+        ));
+    }
+    Ok(())
+}
+
+/// Neither output may be an input or the other output; the base profile alone may be replaced by the fitted one.
+fn check_outputs(args: &CalibrateArgs) -> Result<(), Failure> {
+    let refused = |option: &str, path: &Path, what: &str| {
+        let message = format!("{option} {}: {what}; name another file", path.display());
+        Err(Failure::new(Kind::Usage, message))
+    };
+    let inputs = ["op_times.csv", "group_times_power.csv", "power_states.csv"]
+        .map(|name| place(&args.data.join(name)));
+    let outputs = [("-o", &args.output), ("--report", &args.report)];
+    for (option, path) in outputs {
+        if let Some(path) = path
+            && inputs.contains(&place(path))
+        {
+            return refused(option, path, "this is a file of the measurements");
+        }
+    }
+    if let Some(report) = &args.report {
+        if args.output.as_deref().map(place) == Some(place(report)) {
+            return refused("--report", report, "-o names the same file");
+        }
+        let base = Path::new(&args.soc);
+        if Soc::builtin_text(&args.soc).is_none() && place(base) == place(report) {
+            return refused("--report", report, "this is the base profile");
+        }
+    }
+    Ok(())
+}
+
+/// Where a path leads, through links; of a file that does not exist yet, by its directory.
+fn place(path: &Path) -> PathBuf {
+    let by_directory = || {
+        let directory = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        Some(directory.canonicalize().ok()?.join(path.file_name()?))
+    };
+    path.canonicalize()
+        .ok()
+        .or_else(by_directory)
+        .unwrap_or_else(|| path.to_owned())
 }
 
 #[expect(

@@ -62,8 +62,18 @@ pub enum CalibrateError {
         columns: Vec<String>,
     },
     /// Values of one quantity that differ by a factor of a unit.
-    #[error("{}: times differ by a factor of a unit; write all of a column in the unit of its name{}", .0[0].origin, Lines(.0))]
+    #[error("{}: values differ by a factor of a unit; write all of a column in the unit of its name{}", .0[0].origin, Lines(.0))]
     MixedUnits(Vec<MixedUnits>),
+    /// Values outside what boards show, which a profile cannot hold either.
+    #[error("{origin}: {} that no board shows{}", counted(*.count, "value"), Lines(.values))]
+    Implausible {
+        /// File.
+        origin: String,
+        /// How many there are.
+        count: usize,
+        /// The first of them, each with its line, column and remedy.
+        values: Vec<String>,
+    },
     /// Nothing is left to fit.
     #[error("{origin}: no row can be used{}", Lines(.notices))]
     NothingUsable {
@@ -102,29 +112,43 @@ pub enum CalibrateError {
         name: String,
     },
     /// Too few networks to leave one out.
-    #[error("`{processor}`: {} measured; leaving one out needs two", counted(*.networks, "network"))]
+    #[error("`{processor}`: {} measured, but without `{}` nothing is left that was timed; leaving one out needs two with times of operators or of complete groups", counted(*.networks, "network"), shown(.network))]
     TooFewNetworks {
         /// The processor.
         processor: String,
         /// How many there are.
         networks: usize,
+        /// The one that was left out.
+        network: String,
+    },
+    /// Too many networks to leave out one after the other.
+    #[error("`{processor}`: {} measured; leaving each one out is limited to {limit}", counted(*.networks, "network"))]
+    TooManyNetworks {
+        /// The processor.
+        processor: String,
+        /// How many there are.
+        networks: usize,
+        /// The largest number.
+        limit: usize,
     },
 }
 
 /// Two rows of one quantity that cannot be in one unit.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("line {first}: {small:.3e} s, line {second}: {large:.3e} s ({what})")]
+#[error("line {first}: {small:.3e} {unit}, line {second}: {large:.3e} {unit} ({what})")]
 pub struct MixedUnits {
     /// File.
     pub(super) origin: String,
     /// Line of the smaller value.
     pub(super) first: u64,
-    /// The smaller value in seconds.
+    /// The smaller value.
     pub(super) small: f64,
     /// Line of the larger value.
     pub(super) second: u64,
-    /// The larger value in seconds.
+    /// The larger value.
     pub(super) large: f64,
+    /// Unit of both.
+    pub(super) unit: &'static str,
     /// What both measure.
     pub(super) what: String,
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use paracompile_plan::OpClass;
 use serde::Serialize;
 
-use super::error::CalibrateError;
+use super::error::{CalibrateError, Notice};
 use super::fit::{ProcessorFit, check_processors, fit_processor};
 use super::measurement::{Measurements, Noise, Operator};
 use super::neighbours::Neighbours;
@@ -30,6 +30,9 @@ pub struct FidelityReport {
     /// One for each processor.
     #[serde(skip)]
     pub processors: Vec<Fidelity>,
+    /// What could not be predicted.
+    #[serde(skip)]
+    pub notices: Vec<Notice>,
 }
 
 /// A prediction and its measurement.
@@ -157,6 +160,7 @@ pub fn judge(
     let names = measured.processors();
     let mut points = Vec::new();
     let mut processors = Vec::new();
+    let mut notices = Vec::new();
     for entry in &base.file().processors {
         let name = &entry.name;
         if !names.contains(name) {
@@ -166,6 +170,13 @@ pub fn judge(
             .operators_of(name)
             .map(|operator| operator.network.as_str())
             .collect();
+        if networks.len() > MOST_NETWORKS {
+            return Err(CalibrateError::TooManyNetworks {
+                processor: name.clone(),
+                networks: networks.len(),
+                limit: MOST_NETWORKS,
+            });
+        }
         let first = points.len();
         let mut applicability = Applicability::Applicable;
         let mut wanted = base.classes(name);
@@ -176,24 +187,31 @@ pub fn judge(
                 CalibrateError::TooFewNetworks {
                     processor: name.clone(),
                     networks: networks.len(),
+                    network: network.to_owned(),
                 }
             })?;
             let idle = measured.idle.unwrap_or(base.idle());
+            // What has no model keeps the base profile's, as in a profile that is written.
             let by_rates = |operator: &Operator| {
-                let model = fit.models.get(&operator.class);
-                model.map_or(0.0, |model| model.seconds(&operator.work))
+                let seconds = match fit.models.get(&operator.class) {
+                    Some(model) => Some(model.seconds(&operator.work)),
+                    None => base.seconds(name, operator.class, &operator.work),
+                };
+                seconds.filter(|seconds| *seconds > 0.0)
             };
-            let mut own = network_points(measured, name, network, &fit, idle, &by_rates);
+            let (mut own, lost) = network_points(measured, [name, network], &fit, idle, &by_rates);
             if rest.times_operators(name) {
                 let winograd = fit.models.get(&OpClass::Conv);
                 let winograd = winograd.map_or(Winograd::None, |model| model.winograd);
                 let near = Neighbours::new(rest.operators_of(name), winograd);
                 // What is like nothing makes every sum that it is in unknown.
                 let by_neighbours = |operator: &Operator| {
+                    by_rates(operator)?;
                     let seconds = near.seconds(operator.class, &operator.work);
-                    seconds.unwrap_or(f64::NAN)
+                    Some(seconds.unwrap_or(f64::NAN))
                 };
-                let theirs = network_points(measured, name, network, &fit, idle, &by_neighbours);
+                let (theirs, _) =
+                    network_points(measured, [name, network], &fit, idle, &by_neighbours);
                 for (point, other) in own.iter_mut().zip(theirs) {
                     point.neighbours = Some(other.predicted).filter(|value| value.is_finite());
                 }
@@ -201,6 +219,13 @@ pub fn judge(
                 applicability = Applicability::NotApplicable;
             }
             points.extend(own);
+            notices.extend(lost.into_iter().map(|class| {
+                Notice::new(
+                    format!("{name}, {network}, {class}"),
+                    "no other network measured it, and the base profile has no model of it",
+                    "its operators and their groups are not predicted",
+                )
+            }));
         }
         let noise = measured.noise.get(name).copied().unwrap_or_default();
         processors.push(errors(name, &points[first..], noise, applicability));
@@ -210,8 +235,12 @@ pub fn judge(
         kind: "fidelity",
         points,
         processors,
+        notices,
     })
 }
+
+/// Every network means a fit of all others.
+const MOST_NETWORKS: usize = 100;
 
 /// Share of a network below which what is covered of it says nothing about networks.
 const LEAST_COVERED: f64 = 0.25;
@@ -245,12 +274,11 @@ struct Members<'a> {
 )]
 fn network_points(
     measured: &Measurements,
-    processor: &str,
-    network: &str,
+    [processor, network]: [&str; 2],
     fit: &ProcessorFit,
     idle: f64,
-    seconds_of: &dyn Fn(&Operator) -> f64,
-) -> Vec<FidelityPoint> {
+    seconds_of: &dyn Fn(&Operator) -> Option<f64>,
+) -> (Vec<FidelityPoint>, BTreeSet<OpClass>) {
     let by_operators = measured.times_operators(processor);
     let point = |level, quantity, name: String, class, covered, pair: Pair| FidelityPoint {
         processor: processor.to_owned(),
@@ -266,6 +294,7 @@ fn network_points(
     };
     let mut operators = Vec::new();
     let mut members: BTreeMap<u32, Members<'_>> = BTreeMap::new();
+    let (mut lost, mut lost_groups) = (BTreeSet::new(), BTreeSet::new());
     let (mut all, mut covered) = (Pair::default(), Pair::default());
     let mut add = |pair: Pair, is_covered: bool| {
         all.add(pair);
@@ -277,7 +306,11 @@ fn network_points(
         .operators_of(processor)
         .filter(|one| one.network == network)
     {
-        let predicted = seconds_of(operator);
+        let Some(predicted) = seconds_of(operator) else {
+            lost.insert(operator.class);
+            lost_groups.extend(operator.group);
+            continue;
+        };
         let is_covered = fit.covered.contains(&operator.class);
         if let Some(seconds) = operator.seconds {
             let pair = Pair {
@@ -318,6 +351,7 @@ fn network_points(
     let mut groups = Vec::new();
     let (mut energy, mut covered_energy) = (Pair::default(), Pair::default());
     let mut has_energy = false;
+    members.retain(|group, _| !lost_groups.contains(group));
     for (group, mut sums) in members {
         let key = (processor.to_owned(), network.to_owned(), group);
         let timed = measured.groups.get(&key).filter(|timed| timed.is_complete);
@@ -383,7 +417,7 @@ fn network_points(
     }
     points.extend(groups);
     points.extend(operators);
-    points
+    (points, lost)
 }
 
 fn errors(

@@ -223,10 +223,15 @@ fn report(processor: &str, fit: &ProcessorFit, base: &BaseProfile, notices: &mut
         } else if model.operators < ENOUGH || !fit.covered.contains(class) {
             notices.push(Notice::new(
                 format!("{processor}, {class}"),
-                format!(
-                    "{} different operators, fewer than {ENOUGH}",
-                    model.operators
-                ),
+                if model.operators < ENOUGH {
+                    format!(
+                        "{} different operators, fewer than {ENOUGH}",
+                        model.operators
+                    )
+                } else {
+                    "timed within groups, in too few of them to be told from its neighbours"
+                        .to_owned()
+                },
                 "fitted with fewer coefficients and marked estimated",
             ));
         } else if fit.groups.is_none() && model.source == Source::Estimated {

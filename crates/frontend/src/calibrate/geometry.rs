@@ -93,7 +93,10 @@ pub(super) fn geometry(described: &Description<'_>) -> Result<Geometry, Unusable
     let stated_macs = described
         .macs
         .map(|text| {
-            let macs = text.parse::<f64>().ok().filter(|macs| *macs >= 0.0);
+            let macs = text
+                .parse::<f64>()
+                .ok()
+                .filter(|macs| *macs >= 0.0 && macs.is_finite());
             macs.ok_or_else(|| wrong("macs", text, "a count"))
         })
         .transpose()?;

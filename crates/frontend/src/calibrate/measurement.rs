@@ -9,6 +9,7 @@ use paracompile_plan::OpClass;
 
 use super::error::{CalibrateError, MixedUnits, Notice};
 use super::geometry::{Concluded, Description, Unusable, geometry};
+use super::plausible::{Implausible, POWERS, TIMES, UNIT_RATIO, compare_networks};
 use super::regression::{median, real, root_mean_square};
 use super::sheet::{Row, Sheet, counted_rows};
 use crate::ir::Work;
@@ -27,8 +28,6 @@ const IDLE_POWER: [(&str, f64); 4] = [
     ("interlayer_sleep_median_W", 1.0),
 ];
 
-/// Repetitions that differ more than this are in different units: no board is that unsteady.
-const UNIT_RATIO: f64 = 300.0;
 /// How many lines of one kind a notice names.
 const NAMED_LINES: usize = 5;
 
@@ -130,8 +129,15 @@ impl Measurements {
         };
         let mut mixed = Vec::new();
         let unknown = all.read_operators(operators, &mut mixed)?;
+        compare_networks(
+            &all.operators,
+            &operators.origin,
+            &mut mixed,
+            &mut all.notices,
+        );
         if let Some(sheet) = groups {
             all.read_groups(sheet, &unknown, &mut mixed)?;
+            all.name_lone_groups(sheet, &unknown);
             all.compare_levels(operators, &mut mixed);
         }
         if !mixed.is_empty() {
@@ -255,6 +261,7 @@ impl Measurements {
         let mut order = Vec::new();
         let mut unknown = BTreeSet::new();
         let mut faults = Faults::default();
+        let mut implausible = Implausible::default();
         for row in &sheet.rows {
             let [network, processor] =
                 [columns.network, columns.processor].map(|column| row.text(column).to_owned());
@@ -262,10 +269,10 @@ impl Measurements {
                 faults.wrong(row, "graph or processor is empty");
                 continue;
             }
-            let group = match row.optional(columns.group).map(str::parse::<u32>) {
+            let group = match row.optional(columns.group).map(group_number) {
                 None => None,
-                Some(Ok(group)) => Some(group),
-                Some(Err(_)) => {
+                Some(Some(group)) => Some(group),
+                Some(None) => {
                     faults.wrong(row, "group is no number of a group");
                     continue;
                 }
@@ -292,6 +299,11 @@ impl Measurements {
                     continue;
                 }
             };
+            if let (Some(seconds), Some(time)) = (seconds, columns.time)
+                && !implausible.is_plausible(sheet, row, time, seconds, TIMES)
+            {
+                continue;
+            }
             for concluded in found.concluded {
                 faults
                     .concluded
@@ -331,6 +343,7 @@ impl Measurements {
                         line: row.line,
                     },
                     times: Vec::new(),
+                    told: BTreeSet::new(),
                 }
             });
             if gathered.operator.work != found.work {
@@ -341,32 +354,29 @@ impl Measurements {
                 continue;
             }
             if let Some(seconds) = seconds {
-                if gathered
-                    .times
-                    .iter()
-                    .any(|time| time.run == run && same(time.value, seconds))
-                {
+                if !gathered.told.insert((run, seconds.to_bits())) {
                     faults.repeated.push(row.line);
                     continue;
                 }
                 gathered.times.push(Repetition {
                     value: seconds,
                     line: row.line,
-                    run,
                 });
             }
         }
+        implausible.refuse(sheet)?;
         faults.report(sheet, &mut self.notices);
         let mut spread: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         for key in order {
             let Some(Gathered {
                 mut operator,
                 times,
+                told: _,
             }) = gathered.remove(&key)
             else {
                 continue;
             };
-            check_units(&sheet.origin, &times, || described(&operator), mixed);
+            check_units(&sheet.origin, &times, "s", || described(&operator), mixed);
             if !times.is_empty() {
                 operator.seconds = Some(mean(times.iter().map(|time| time.value)));
                 operator.repetitions = times.len();
@@ -398,7 +408,9 @@ impl Measurements {
         let metric = sheet.column(&["metric"])?;
         let run_columns = [sheet.column(&["run"])?, sheet.column(&["repetition"])?];
         let mut faults = Faults::default();
-        let mut gathered: BTreeMap<GroupKey, (Vec<Repetition>, Vec<f64>)> = BTreeMap::new();
+        let mut implausible = Implausible::default();
+        let mut all_powers = Vec::new();
+        let mut gathered: BTreeMap<GroupKey, GatheredGroup> = BTreeMap::new();
         // Times and energies of each run of a network, to see how much runs differ.
         let mut runs: BTreeMap<(String, String), BTreeMap<String, Run>> = BTreeMap::new();
         for row in &sheet.rows {
@@ -406,7 +418,11 @@ impl Measurements {
             if row.optional(metric).is_some_and(|metric| metric != "task") {
                 continue;
             }
-            let Ok(group) = row.text(group).parse::<u32>() else {
+            if row.text(network).is_empty() || row.text(processor).is_empty() {
+                faults.wrong(row, "graph or processor is empty");
+                continue;
+            }
+            let Some(group) = group_number(row.text(group)) else {
                 faults.wrong(row, "group is no number of a group");
                 continue;
             };
@@ -429,6 +445,18 @@ impl Measurements {
                     continue;
                 }
             };
+            if !implausible.is_plausible(sheet, row, time, seconds, TIMES) {
+                continue;
+            }
+            if let (Some(watts), Some(power)) = (watts, power) {
+                if !implausible.is_plausible(sheet, row, power, watts, POWERS) {
+                    continue;
+                }
+                all_powers.push(Repetition {
+                    value: watts,
+                    line: row.line,
+                });
+            }
             let [processor, network] =
                 [processor, network].map(|column| row.text(column).to_owned());
             let run = run_columns
@@ -442,27 +470,29 @@ impl Measurements {
             total.groups.insert(group);
             total.seconds += seconds;
             total.joules += seconds * watts.unwrap_or(f64::NAN);
-            let (times, powers) = gathered.entry((processor, network, group)).or_default();
-            if times
-                .iter()
-                .any(|time| time.run == run && same(time.value, seconds))
-            {
+            let gathered = gathered.entry((processor, network, group)).or_default();
+            if !gathered.told.insert((run, seconds.to_bits())) {
                 faults.repeated.push(row.line);
                 continue;
             }
-            times.push(Repetition {
+            gathered.times.push(Repetition {
                 value: seconds,
                 line: row.line,
-                run,
             });
-            powers.extend(watts);
+            gathered.powers.extend(watts);
         }
+        implausible.refuse(sheet)?;
         faults.report(sheet, &mut self.notices);
+        // The board's power holds its idle power, so even different groups are not that far apart.
+        let of_all = || "power of the board".to_owned();
+        check_units(&sheet.origin, &all_powers, "W", of_all, mixed);
         let mut spread: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-        for (key, (times, powers)) in gathered {
+        for (key, gathered) in gathered {
+            let GatheredGroup { times, powers, .. } = gathered;
             check_units(
                 &sheet.origin,
                 &times,
+                "s",
                 || format!("group {} of {}", key.2, shown(&key.1)),
                 mixed,
             );
@@ -529,6 +559,7 @@ impl Measurements {
                 small: sum.min(*whole),
                 second: *line,
                 large: sum.max(*whole),
+                unit: "s",
                 what: format!(
                     "operators of group {group} of {} against {GROUPS}, and {} more alike",
                     shown(network),
@@ -538,18 +569,58 @@ impl Measurements {
         }
     }
 
+    /// Groups that were timed and that no operator belongs to: names or numbers of the two files differ.
+    fn name_lone_groups(&mut self, sheet: &Sheet, unknown: &BTreeSet<GroupKey>) {
+        let members: BTreeSet<GroupKey> = self
+            .operators
+            .iter()
+            .filter_map(|one| Some((one.processor.clone(), one.network.clone(), one.group?)))
+            .collect();
+        let lone: Vec<String> = self
+            .groups
+            .keys()
+            .filter(|key| !members.contains(*key) && !unknown.contains(*key))
+            .map(|(processor, network, group)| {
+                format!(
+                    "group {group} of {} on {}",
+                    shown(network),
+                    shown(processor)
+                )
+            })
+            .collect();
+        if !lone.is_empty() {
+            let more = lone.len().saturating_sub(NAMED_LINES);
+            let mut named = lone[..lone.len() - more].join(", ");
+            if more > 0 {
+                named.push_str(&format!(", and {more} more"));
+            }
+            self.notices.push(Notice::new(
+                sheet.origin.clone(),
+                format!("no operator of {OPERATORS} belongs to {named}"),
+                "not fitted; processor, network and group have to be alike in both files",
+            ));
+        }
+    }
+
     fn read_idle(&mut self, sheet: &Sheet) -> Result<(), CalibrateError> {
         let Some(power) = sheet.scaled(&IDLE_POWER)? else {
             return Err(missing(sheet, &IDLE_POWER));
         };
         let mut faults = Faults::default();
+        let mut implausible = Implausible::default();
         let mut powers = Vec::new();
         for row in &sheet.rows {
             match row.quantity(sheet, power) {
-                Ok(power) => powers.extend(power),
+                Ok(Some(watts)) => {
+                    if implausible.is_plausible(sheet, row, power, watts, POWERS) {
+                        powers.push(watts);
+                    }
+                }
+                Ok(None) => {}
                 Err(message) => faults.wrong(row, &message),
             }
         }
+        implausible.refuse(sheet)?;
         faults.report(sheet, &mut self.notices);
         self.idle = (!powers.is_empty()).then(|| median(powers));
         Ok(())
@@ -562,12 +633,23 @@ type OperatorKey = (String, String, Option<u32>, String, String, u64);
 struct Gathered {
     operator: Operator,
     times: Vec<Repetition>,
+    told: Told,
 }
 
+#[derive(Default)]
+struct GatheredGroup {
+    times: Vec<Repetition>,
+    powers: Vec<f64>,
+    told: Told,
+}
+
+/// Runs, each with the bits of a time: numbers that are written alike are equal bit for bit.
+type Told = BTreeSet<(String, u64)>;
+
+#[derive(Clone, Copy)]
 struct Repetition {
     value: f64,
     line: u64,
-    run: String,
 }
 
 #[derive(Default)]
@@ -759,6 +841,7 @@ fn missing(sheet: &Sheet, units: &[(&'static str, f64)]) -> CalibrateError {
 fn check_units(
     origin: &str,
     times: &[Repetition],
+    unit: &'static str,
     what: impl FnOnce() -> String,
     mixed: &mut Vec<MixedUnits>,
 ) {
@@ -774,6 +857,7 @@ fn check_units(
             small: least.value,
             second: most.line,
             large: most.value,
+            unit,
             what: shown(&what()),
         });
     }
@@ -788,9 +872,9 @@ fn described(operator: &Operator) -> String {
     }
 }
 
-/// Equal as written in a file.
-fn same(a: f64, b: f64) -> bool {
-    (a - b).abs() <= 1e-12 * a.abs()
+/// The number of a group; programs that keep gaps in a column write its integers as decimals.
+fn group_number(text: &str) -> Option<u32> {
+    text.strip_suffix(".0").unwrap_or(text).parse().ok()
 }
 
 fn mean(values: impl Iterator<Item = f64> + Clone) -> f64 {

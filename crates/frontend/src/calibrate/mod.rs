@@ -12,6 +12,7 @@ mod regression;
 
 mod group;
 mod operator;
+mod plausible;
 mod power;
 mod recipe;
 

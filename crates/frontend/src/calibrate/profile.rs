@@ -9,11 +9,13 @@ use paracompile_plan::plan::Source;
 use super::error::{CalibrateError, Notice};
 use super::fit::ProcessorFit;
 use super::recipe::{ClassFit, round};
+use crate::cost::evaluate;
+use crate::ir::Work;
 use crate::soc::file::{
     Combine, ModelEntry, Number, OperatingPointEntry, SocFile, WinogradKernels,
 };
 use crate::soc::reading::is_safe;
-use crate::soc::{Defect, Soc, Winograd, read_text};
+use crate::soc::{Defect, Feature, Soc, Winograd, read_text, syntax};
 
 /// The largest profile that is read.
 const MOST_BYTES: u64 = 4 << 20;
@@ -38,14 +40,11 @@ impl BaseProfile {
     }
 
     /// The profile that `text` says; `origin` is its name in messages.
-    ///
-    /// # Panics
-    /// If what the verifier accepts is not what the types say; tests hold them together.
     pub fn from_json(text: &str, origin: &str) -> Result<Self, CalibrateError> {
         let soc = Soc::from_json(text, origin)?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let file = serde_json::from_str(text)
-            .expect("the verifier accepts no more than the types of the file");
+        // The verifier accepts no more than the types do; where the two should differ, the file is at fault for being odd.
+        let file = serde_json::from_str(text).map_err(|wrong| syntax(&wrong, origin))?;
         Ok(Self { file, soc })
     }
 
@@ -85,6 +84,26 @@ impl BaseProfile {
             WinogradKernels::None => Winograd::None,
             WinogradKernels::Square => Winograd::Square,
             WinogradKernels::Strips => Winograd::Strips,
+        })
+    }
+
+    /// What the base's model says that an operator takes; `None` without a model.
+    pub(super) fn seconds(&self, processor: &str, class: OpClass, work: &Work) -> Option<f64> {
+        let id = self.soc.processor(processor)?;
+        let model = self.soc.processors[id].operating_points[0]
+            .models
+            .get(&class)?;
+        let terms = model.features.iter().zip(&model.coefficients);
+        let terms = terms.filter_map(|(name, rate)| {
+            let feature = Feature::ALL
+                .into_iter()
+                .find(|feature| feature.name() == name)?;
+            Some(rate * evaluate(feature, work, model.winograd))
+        });
+        Some(if model.max {
+            terms.fold(0.0, f64::max)
+        } else {
+            terms.sum()
         })
     }
 
@@ -298,5 +317,76 @@ fn set_powers(
                     note: Some("no power was measured; the largest of the base profile".to_owned()),
                 });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn the_verifier_and_the_types_refuse_the_same_bases() {
+        let sound: Value = serde_json::from_str(Soc::builtin_text("vim3").unwrap()).unwrap();
+        let point = "/processors/0/operating_points/0";
+        for (pointer, key, value, said) in [
+            (
+                "/board/base_w".to_owned(),
+                "note",
+                json!(2024),
+                "board.base_w.note: is a number; write a string",
+            ),
+            (
+                "/links/0".to_owned(),
+                "note",
+                json!([]),
+                "links[0].note: is a list",
+            ),
+            (
+                format!("{point}/models/0"),
+                "note",
+                json!({}),
+                "models[0].note: is an object",
+            ),
+            (
+                format!("{point}/hertz"),
+                "note",
+                json!(true),
+                "hertz.note: is a truth value",
+            ),
+            (
+                format!("{point}/models/0"),
+                "seen",
+                json!([[{"value": 1, "source": "measured"}, 2]]),
+                "seen[0][0]: is an object; write a number",
+            ),
+        ] {
+            let mut changed = sound.clone();
+            changed.pointer_mut(&pointer).unwrap()[key] = value;
+            let text = changed.to_string();
+            let error = BaseProfile::from_json(&text, "base")
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains(said), "{error}");
+            assert!(Soc::from_json(&text, "base").is_err());
+            changed.pointer_mut(&pointer).unwrap()[key] = Value::Null;
+            if key == "note" {
+                assert!(
+                    BaseProfile::from_json(&changed.to_string(), "base").is_ok(),
+                    "{pointer}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_base_that_says_something_twice_is_refused() {
+        let text = Soc::builtin_text("vim3").unwrap();
+        let twice = text.replacen("\"schema\": 1,", "\"schema\": 1,\n\"name\": \"x\",", 1);
+        let error = BaseProfile::from_json(&twice, "base")
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("the key `name` appears twice"), "{error}");
     }
 }

@@ -32,7 +32,7 @@ pub(super) struct Row {
 /// A quantity's column, and how many of our units one of its is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scaled {
-    column: usize,
+    pub(super) column: usize,
     scale: f64,
 }
 
@@ -55,6 +55,9 @@ impl Sheet {
         notices: &mut Vec<Notice>,
     ) -> Result<Self, CalibrateError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        // The reader counts line feeds alone.
+        let feeds = (!text.contains('\n')).then(|| text.replace('\r', "\n"));
+        let text = feeds.as_deref().unwrap_or(text);
         let mut reader = csv::ReaderBuilder::new()
             .flexible(true)
             .trim(csv::Trim::All)
@@ -71,14 +74,25 @@ impl Sheet {
             .map(str::to_owned)
             .collect();
         let mut rows = Vec::new();
-        let mut ragged: Vec<(u64, usize)> = Vec::new();
+        let mut ragged = 0;
+        let mut first = None;
         for record in reader.into_records() {
             let cells = record.map_err(|error| failed(&error))?;
             let line = cells
                 .position()
                 .map_or(1, |position| line_of(text, position));
             if cells.len() != header.len() {
-                ragged.push((line, cells.len()));
+                ragged += 1;
+                if first.is_none() {
+                    first = Some((line, cells.len(), reason(&header, &cells)));
+                }
+                if let Some(swallowed) = swallowed(&cells) {
+                    notices.push(Notice::new(
+                        format!("{origin}:{line}"),
+                        format!("a quote opens here and goes on over {swallowed} more lines"),
+                        "left out; remove the quote",
+                    ));
+                }
                 continue;
             }
             if rows.len() == MOST_ROWS {
@@ -89,16 +103,20 @@ impl Sheet {
             }
             rows.push(Row { line, cells });
         }
-        if let Some((line, cells)) = ragged.first() {
-            notices.push(Notice::new(
-                format!("{origin}:{line}"),
-                format!(
-                    "{} with another number of cells than the header's {}, the first with {cells}",
-                    counted_rows(ragged.len()),
-                    header.len()
-                ),
-                "left out",
-            ));
+        if let Some((line, cells, reason)) = first {
+            let what = format!(
+                "{} with another number of cells than the header's {}, the first with {cells}{reason}",
+                counted_rows(ragged),
+                header.len()
+            );
+            if rows.is_empty() {
+                return Err(CalibrateError::Syntax {
+                    origin: origin.to_owned(),
+                    line,
+                    message: format!("no row can be used: {what}"),
+                });
+            }
+            notices.push(Notice::new(format!("{origin}:{line}"), what, "left out"));
         }
         if rows.is_empty() {
             return Err(CalibrateError::Empty {
@@ -203,7 +221,7 @@ impl Row {
         })?;
         let value = value * scaled.scale;
         // Not a number compares with nothing.
-        if value > 0.0 && value <= 1e6 {
+        if value > 0.0 && value.is_finite() {
             Ok(Some(value))
         } else {
             Err(format!(
@@ -213,6 +231,27 @@ impl Row {
             ))
         }
     }
+}
+
+/// Why a row may have another number of cells than the header, as the end of a sentence.
+fn reason(header: &[String], cells: &StringRecord) -> &'static str {
+    if swallowed(cells).is_some() {
+        "; a quote that is never closed swallows lines"
+    } else if header.len() == 1 || cells.len() == 1 && cells[0].contains(';') {
+        "; are cells separated by commas?"
+    } else if cells.len() == header.len() + 1 && cells[cells.len() - 1].is_empty() {
+        "; is there a comma at the end?"
+    } else if cells.len() > header.len() {
+        "; are numbers written with a decimal comma? Write a point"
+    } else {
+        ""
+    }
+}
+
+/// How many lines after its first one a cell goes on for.
+fn swallowed(cells: &StringRecord) -> Option<usize> {
+    let lines = |cell: &str| cell.matches('\n').count();
+    cells.iter().map(lines).max().filter(|&lines| lines > 0)
 }
 
 /// The line on which a record begins; the reader counts from the empty lines before it.
@@ -290,6 +329,28 @@ mod tests {
             notices[0].to_string(),
             "t.csv:3: 2 rows with another number of cells than the header's 2, the first with 1; left out"
         );
+        for (text, said) in [
+            (
+                "a,b\n1,5,2\n3,4,5\n",
+                "t.csv:2: no row can be used: 2 rows with another number of cells than the header's 2, the first with 3; are numbers written with a decimal comma",
+            ),
+            ("a,b\n1,2,\n", "is there a comma at the end"),
+            ("a,b\n1;2\n", "are cells separated by commas"),
+            (
+                "a,b\n\"1,2\n3,4\n",
+                "t.csv:2: no row can be used: 1 row with another number of cells than the header's 2, the first with 1; a quote",
+            ),
+        ] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+        let (_, notices) = parse("a,b\n1,2\n\"3,4\n5,6\n7,8\n").unwrap();
+        assert_eq!(
+            notices[0].to_string(),
+            "t.csv:3: a quote opens here and goes on over 2 more lines; left out; remove the quote"
+        );
+        let (sheet, _) = parse("a,b\r1,2\r3,4\r").unwrap();
+        assert_eq!(sheet.rows[1].line, 3);
         for text in ["", "a,b\n", "\n\n"] {
             assert!(
                 matches!(parse(text), Err(CalibrateError::Empty { .. })),

@@ -588,6 +588,167 @@ fn mixed_units_are_refused_with_their_lines() {
 }
 
 #[test]
+fn values_that_no_board_shows_are_refused_with_their_line_and_remedy() {
+    let operators = "graph,processor,group,op_index,op_type,in_shape_CHW,out_shape_CHW,time_ms\n\
+        A,big,1.0,0,relu,8x8x8,8x8x8,1.0\n";
+    for (time, said) in [
+        (
+            "1e-320",
+            "op_times.csv: 1 value that no board shows\n  line 2: time_ms is 1e-320, less than 1e-9 s; is time_ms in milliseconds?",
+        ),
+        ("1e-7", "less than 1e-9 s"),
+        ("5e6", "more than 1000.0 s"),
+    ] {
+        let text = operators.replace(",1.0\n", &format!(",{time}\n"));
+        let error = read(&text, None).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
+    let groups = |column: &str, powers: [&str; 2]| {
+        let [first, second] = powers;
+        let text = format!(
+            "graph,processor,group,run,time_ms,{column}\nA,big,1,1,1.0,{first}\nA,big,1.0,2,1.1,{second}\n"
+        );
+        read(operators, Some(&text))
+    };
+    assert_eq!(
+        groups("board_power_W", ["3.0", "3.1"])
+            .unwrap()
+            .groups
+            .len(),
+        1
+    );
+    let error = groups("board_power_W", ["3000", "3100"])
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("2 values that no board shows\n  line 2: board_power_W is 3000, more than 1000.0 W; is board_power_W in watts?"),
+        "{error}"
+    );
+    let error = groups("board_power_mW", ["3000", "3.1"])
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("line 3: 3.100e-3 W, line 2: 3.000e0 W"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_network_in_another_unit_is_found_by_what_others_share_with_it() {
+    let mut text = format!("{HEADER}\n");
+    for (network, scale) in [("A", 1.0), ("B", 1.1), ("C", 1e3)] {
+        for index in 0..4 {
+            let size = 8 << index;
+            writeln!(
+                text,
+                "{network},big,{index},relu,{size}x8x8,{size}x8x8,{}",
+                scale * f64::from(size)
+            )
+            .unwrap();
+        }
+    }
+    let error = read(&text, None).unwrap_err().to_string();
+    assert!(
+        error.contains("network C on big takes") && !error.contains("network B"),
+        "{error}"
+    );
+    // One shared operator may be odd itself.
+    let text = format!("{HEADER}\nA,big,0,relu,8x8x8,8x8x8,1\nB,big,0,relu,8x8x8,8x8x8,100\n");
+    let said = read(&text, None).unwrap().notices;
+    assert!(
+        said.iter()
+            .any(|notice| notice.what.starts_with("network B on big takes")),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn many_repetitions_of_one_operator_take_linear_time() {
+    let mut text = format!("run,{HEADER}\n");
+    for run in 0..100_000 {
+        writeln!(
+            text,
+            "1,A,big,0,relu,8x8x8,8x8x8,{}",
+            1.0 + f64::from(run) * 1e-6
+        )
+        .unwrap();
+    }
+    text.push_str("1,A,big,0,relu,8x8x8,8x8x8,1\n");
+    let start = std::time::Instant::now();
+    let measured = read(&text, None).unwrap();
+    assert_eq!(measured.operators[0].repetitions, 100_000);
+    assert!(
+        measured
+            .notices
+            .iter()
+            .any(|notice| notice.what.contains("repeats another one"))
+    );
+    // Comparing each with each takes minutes in this build.
+    assert!(start.elapsed().as_secs() < 60);
+}
+
+#[test]
+fn groups_without_operators_are_named() {
+    let operators = "graph,processor,group,op_index,op_type,in_shape_CHW,out_shape_CHW,time_ms\n\
+        A,big,0,0,relu,8x8x8,8x8x8,1.0\n";
+    let groups = "graph,processor,group,time_ms\nA,big,0,1.0\nAX,big,0,1.0\n,big,0,1\n";
+    let measured = read(operators, Some(groups)).unwrap();
+    let said: Vec<String> = measured.notices.iter().map(ToString::to_string).collect();
+    assert!(
+        said.iter()
+            .any(|one| one.contains("belongs to group 0 of AX on big;")),
+        "{said:?}"
+    );
+    assert!(
+        said.iter()
+            .any(|one| one.contains("graph or processor is empty (line 4)")),
+        "{said:?}"
+    );
+    assert_eq!(measured.processors().len(), 1);
+}
+
+#[test]
+fn what_only_the_left_out_network_has_is_predicted_by_the_base() {
+    let text = format!(
+        "{HEADER}\nA,big,0,relu,8x8x8,8x8x8,1.0\nB,big,0,relu,8x8x8,8x8x8,1.0\nB,big,1,softmax,1000,1000,1.0\n"
+    );
+    let measured = read(&text, None).unwrap();
+    let report = judge(&measured, &base()).unwrap();
+    assert!(
+        report
+            .points
+            .iter()
+            .all(|point| point.predicted > 0.0 && point.predicted.is_finite())
+    );
+    let softmax = report
+        .points
+        .iter()
+        .any(|point| point.class == Some(OpClass::Softmax));
+    assert!(softmax || !report.notices.is_empty());
+}
+
+#[test]
+fn leaving_out_is_bounded() {
+    let mut text = format!("{HEADER}\n");
+    for network in 0..101 {
+        writeln!(text, "n{network},big,0,relu,8x8x8,8x8x8,1.0").unwrap();
+    }
+    let error = judge(&read(&text, None).unwrap(), &base()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`big`: 101 networks measured; leaving each one out is limited to 100"
+    );
+    let text = format!("{HEADER}\nA,big,0,relu,8x8x8,8x8x8,1.0\n");
+    let error = judge(&read(&text, None).unwrap(), &base())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.starts_with("`big`: 1 network measured, but without `A`"),
+        "{error}"
+    );
+}
+
+#[test]
 fn repetitions_are_averaged_and_their_spread_is_the_noise() {
     let text =
         format!("run,{HEADER}\n1,A,big,0,relu,8x8x8,8x8x8,1.0\n2,A,big,0,relu,8x8x8,8x8x8,1.2\n");

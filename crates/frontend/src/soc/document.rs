@@ -1,11 +1,15 @@
 //! JSON documents from files: bounded in size, and with the place of what is wrong.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
+
+use super::near::shown;
 
 /// Why there is no JSON value: the file's fault, or the system's.
 #[derive(Debug, thiserror::Error)]
@@ -75,19 +79,90 @@ pub(crate) fn read_text(path: &Path, limit: u64) -> Result<String, DocumentError
 pub(crate) fn parse(text: &str, limit: u64, origin: &str) -> Result<Value, DocumentError> {
     check_size(text.len(), limit, origin)?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    serde_json::from_str(text).map_err(|wrong| {
-        let told = wrong.to_string();
-        // The place is told in front, as compilers do.
-        let message = told
-            .rsplit_once(" at line ")
-            .map_or(told.as_str(), |(message, _)| message);
-        DocumentError::Syntax {
-            origin: origin.to_owned(),
-            line: wrong.line(),
-            column: wrong.column(),
-            message: message.to_owned(),
+    match serde_json::from_str(text) {
+        Ok(Unambiguous(value)) => Ok(value),
+        Err(wrong) => Err(syntax(&wrong, origin)),
+    }
+}
+
+/// The parser's complaint, with the place in front as compilers tell it.
+pub(crate) fn syntax(wrong: &serde_json::Error, origin: &str) -> DocumentError {
+    let told = wrong.to_string();
+    let message = told
+        .rsplit_once(" at line ")
+        .map_or(told.as_str(), |(message, _)| message);
+    DocumentError::Syntax {
+        origin: origin.to_owned(),
+        line: wrong.line(),
+        column: wrong.column(),
+        message: message.to_owned(),
+    }
+}
+
+/// A value in which no object has a key twice: readers differ in which of both counts, so neither may.
+struct Unambiguous(Value);
+
+impl<'de> Deserialize<'de> for Unambiguous {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(UnambiguousVisitor).map(Self)
+    }
+}
+
+struct UnambiguousVisitor;
+
+impl<'de> Visitor<'de> for UnambiguousVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any valid JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(Unambiguous(value)) = seq.next_element()? {
+            list.push(value);
         }
-    })
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut object = Map::new();
+        while let Some(key) = map.next_key::<String>()? {
+            if object.contains_key(&key) {
+                return Err(A::Error::custom(format!(
+                    "the key `{}` appears twice in one object; remove one",
+                    shown(&key)
+                )));
+            }
+            let Unambiguous(value) = map.next_value()?;
+            object.insert(key, value);
+        }
+        Ok(Value::Object(object))
+    }
 }
 
 /// SHA-256 in hexadecimal.
@@ -130,6 +205,18 @@ mod tests {
     fn syntax_errors_tell_line_and_column() {
         let error = parse("{\n  \"a\": ]\n}", 100, "x.json").unwrap_err();
         assert_eq!(error.to_string(), "x.json:2:8: expected value");
+    }
+
+    #[test]
+    fn a_key_that_appears_twice_is_refused_at_its_place() {
+        let error = parse("{\"a\": [{\n  \"b\": 1, \"b\": 1}]}", 100, "x.json").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "x.json:2:13: the key `b` appears twice in one object; remove one"
+        );
+        let text = r#"{"a": {"b": [1, -2, 2.5, "x", true, null]}, "b": {}}"#;
+        let value = parse(text, 100, "x.json").unwrap();
+        assert_eq!(value, serde_json::from_str::<Value>(text).unwrap());
     }
 
     #[test]

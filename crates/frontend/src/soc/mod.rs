@@ -38,5 +38,5 @@ pub use processor_set::ProcessorSet;
 pub use sketch::{Bandwidth, ProcessorSketch, SketchError, sketch};
 pub use text::profile_text;
 
-pub(crate) use document::{parse, read_text, sha256_hex};
+pub(crate) use document::{parse, read_text, sha256_hex, syntax};
 pub(crate) use near::{near_matches, shown, suggestion};

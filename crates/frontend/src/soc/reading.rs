@@ -207,9 +207,17 @@ impl Reading {
 
     /// The source that an entry states for its plain numbers.
     pub(crate) fn source_of(&mut self, at: &At<'_>) -> Source {
+        self.note(at);
         at.optional("source")
             .and_then(|source| self.source(&source))
             .unwrap_or(Source::Assumed)
+    }
+
+    /// A note says nothing to us, but other readers of the file take it as text.
+    fn note(&mut self, at: &At<'_>) {
+        if let Some(note) = at.optional("note").filter(|note| !note.value.is_null()) {
+            self.text(&note);
+        }
     }
 
     pub(crate) fn number_field(
@@ -233,6 +241,7 @@ impl Reading {
         let (number, source) = if at.value.is_object() {
             let number = self.field(at, "value");
             let source = self.field(at, "source");
+            self.note(at);
             (number?, self.source(&source?)?)
         } else {
             (at.clone(), inherited)
@@ -247,6 +256,15 @@ impl Reading {
         }
         self.grounded |= source != Source::Assumed;
         Some(Sourced { value, source })
+    }
+
+    /// A number that has no source of its own.
+    pub(crate) fn plain_number(&mut self, at: &At<'_>, range: (f64, f64)) -> Option<f64> {
+        if at.value.is_object() {
+            self.wrong_type(at, "a number");
+            return None;
+        }
+        Some(self.number(at, Source::Assumed, range)?.value)
     }
 
     /// A whole number.

@@ -321,10 +321,8 @@ fn range(reading: &mut Reading, at: &At<'_>) -> Option<[f64; 2]> {
         reading.report(at, defect);
         return None;
     };
-    let least = reading.number(least, Source::Assumed, QUANTITY)?.value;
-    let most = reading
-        .number(most, Source::Assumed, (least, QUANTITY.1))?
-        .value;
+    let least = reading.plain_number(least, QUANTITY)?;
+    let most = reading.plain_number(most, (least, QUANTITY.1))?;
     Some([least, most])
 }
 
@@ -491,5 +489,10 @@ mod tests {
         assert!(problems_of(json!([[1, 1]])).contains("seen: has 1 entries; write 3"));
         assert!(problems_of(json!([[1, 1], [10, 9], [4, 4]])).contains("seen[1][1]: is 9"));
         assert!(problems_of(json!([[1], [1, 1], [1, 1]])).contains("seen[0]: has 1 entries"));
+        let sourced = json!({"value": 1, "source": "measured"});
+        assert!(
+            problems_of(json!([[sourced, 1], [1, 1], [1, 1]]))
+                .contains("seen[0][0]: is an object; write a number")
+        );
     }
 }
