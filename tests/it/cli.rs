@@ -361,7 +361,7 @@ fn a_simulation_says_what_the_plan_says() {
     let desk = Desk::new().with_model(GOOGLENET);
     desk.run(&[GOOGLENET, "--soc", "vim3", "-q", "--no-plots", "--out", "o"])
         .done();
-    let plan = "o/plans/01-para-only-big+gpu.json";
+    let plan = "o/plans/04-hybrid-gpu_big+little.json";
     assert_snapshot!(
         desk.run(&["simulate", plan, "--trace", "trace.json"])
             .done()

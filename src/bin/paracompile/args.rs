@@ -24,7 +24,7 @@ Examples:
   paracompile model.onnx --soc vim3 --explain /fc/Gemm
   paracompile inspect model.onnx
   paracompile soc list
-  paracompile simulate output/googlenet-vim3/plans/01-para-only-big+gpu.json --trace trace.json
+  paracompile simulate output/googlenet-vim3/plans/04-hybrid-gpu_big+little.json --trace trace.json
   paracompile check output/googlenet-vim3 --model models/googlenet.onnx --soc vim3
   paracompile compare models/googlenet.onnx --soc vim3
   paracompile report output/googlenet-vim3 --model models/googlenet.onnx --soc vim3
@@ -84,7 +84,7 @@ docs/calibration.md describes the files in the directory.")]
     /// Run a plan file in simulated time
     #[command(after_help = "\
 Example:
-  paracompile simulate output/googlenet-vim3/plans/01-para-only-big+gpu.json
+  paracompile simulate output/googlenet-vim3/plans/04-hybrid-gpu_big+little.json
   paracompile simulate plan.json --frames 50 --serial-links --trace trace.json")]
     Simulate(SimulateArgs),
     /// Draw a front, a plan, or a fidelity report as SVG or PNG

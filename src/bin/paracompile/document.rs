@@ -138,7 +138,8 @@ fn all_marks(text: &str) -> Vec<Mark<'_>> {
         let mark = content.trim();
         let inner = mark
             .strip_prefix("<!-- ")
-            .and_then(|rest| rest.strip_suffix(" -->"));
+            .and_then(|rest| rest.strip_suffix(" -->"))
+            .filter(|inner| !inner.contains("-->"));
         let soc = inner.and_then(|inner| inner.trim_start_matches('/').strip_prefix("compare:"));
         if let (Some(inner), Some(soc)) = (inner, soc) {
             let begin = start + content.len() - content.trim_start().len();

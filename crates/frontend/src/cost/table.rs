@@ -402,7 +402,8 @@ mod tests {
                 .thousandths()
         };
         assert_eq!(of(&[big]), 1000);
-        assert_eq!(of(&[big, little]), 1150);
+        assert_eq!(of(&[big, little]), 1000);
+        assert_eq!(of(&[big, gpu]), 1150);
         assert_eq!(of(&[big, little, gpu]), 1330);
         // A processor that is not in use is not slowed.
         assert_eq!(of(&[little, gpu]), 1000);
