@@ -128,7 +128,8 @@ pub(super) fn compare_networks(
     }
     let seconds = |operator: &Operator| operator.seconds.unwrap_or(f64::NAN);
     // Each with the ratio of its time to the usual one, by processor and network.
-    let mut ratios: BTreeMap<(&str, &str), Vec<(f64, &Operator, &Operator)>> = BTreeMap::new();
+    type Ratio<'a> = (f64, &'a Operator, &'a Operator);
+    let mut ratios: BTreeMap<(&str, &str), Vec<Ratio<'_>>> = BTreeMap::new();
     for ((processor, _, _), networks) in alike.into_iter().filter(|(_, all)| all.len() > 1) {
         let mut sorted: Vec<&Operator> = networks.into_values().collect();
         sorted.sort_by(|a, b| seconds(a).total_cmp(&seconds(b)));
