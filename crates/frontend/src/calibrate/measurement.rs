@@ -3,6 +3,7 @@
 //! `docs/calibration.md` describes the files.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 use std::path::Path;
 
 use paracompile_plan::OpClass;
@@ -393,6 +394,10 @@ impl Measurements {
         Ok(unknown)
     }
 
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one row after the other, and each of its cells may be the end of it"
+    )]
     fn read_groups(
         &mut self,
         sheet: &Sheet,
@@ -592,7 +597,7 @@ impl Measurements {
             let more = lone.len().saturating_sub(NAMED_LINES);
             let mut named = lone[..lone.len() - more].join(", ");
             if more > 0 {
-                named.push_str(&format!(", and {more} more"));
+                let _ = write!(named, ", and {more} more");
             }
             self.notices.push(Notice::new(
                 sheet.origin.clone(),

@@ -112,6 +112,7 @@ pub(super) fn compare_networks(
     mixed: &mut Vec<MixedUnits>,
     notices: &mut Vec<Notice>,
 ) {
+    type Ratio<'a> = (f64, &'a Operator, &'a Operator);
     type Key<'a> = (&'a str, OpClass, String);
     let mut alike: BTreeMap<Key<'_>, BTreeMap<&str, &Operator>> = BTreeMap::new();
     for operator in operators.iter().filter(|one| one.seconds.is_some()) {
@@ -128,7 +129,7 @@ pub(super) fn compare_networks(
     }
     let seconds = |operator: &Operator| operator.seconds.unwrap_or(f64::NAN);
     // Each with the ratio of its time to the usual one, by processor and network.
-    let mut ratios: BTreeMap<(&str, &str), Vec<(f64, &Operator, &Operator)>> = BTreeMap::new();
+    let mut ratios: BTreeMap<(&str, &str), Vec<Ratio<'_>>> = BTreeMap::new();
     for ((processor, _, _), networks) in alike.into_iter().filter(|(_, all)| all.len() > 1) {
         let mut sorted: Vec<&Operator> = networks.into_values().collect();
         sorted.sort_by(|a, b| seconds(a).total_cmp(&seconds(b)));
