@@ -128,7 +128,7 @@ fn class_model(
     let winograd = Winograd::default();
     let is_one_size = are_of_one_size(samples, list[0]);
     if is_one_size && let Some(borrowed) = borrow(class, models) {
-        return of_one_size(samples, borrowed);
+        return of_one_size(samples, &borrowed);
     }
     let fixed = anchored(class, models);
     let (mut model, _) = regress(samples, affordable(samples, list), &fixed, winograd);
@@ -138,11 +138,11 @@ fn class_model(
         );
         model.follows = Some(OpClass::Conv);
     }
-    let model = no_worse_than_simpler(model, list, samples);
     if is_one_size {
+        // A constant would fit as well and predict nothing of other sizes; what grows is the careful choice.
         without_a_rate(model)
     } else {
-        model
+        no_worse_than_simpler(model, list, samples)
     }
 }
 
@@ -163,8 +163,11 @@ fn without_a_rate(mut model: ClassFit) -> ClassFit {
     model
 }
 
+/// Up to this misfit, a constant beside the rates of a similar class is kept whatever else would fit.
+const TOLERABLE_MISFIT: f64 = 0.5;
+
 /// The model of operators of one size, which fix one number: a constant beside the rates of `borrowed`, a factor of all of it, or a constant alone.
-fn of_one_size(samples: &[Sample<'_>], borrowed: ClassFit) -> ClassFit {
+fn of_one_size(samples: &[Sample<'_>], borrowed: &ClassFit) -> ClassFit {
     let winograd = Winograd::default();
     let donor = borrowed
         .note
@@ -184,12 +187,14 @@ fn of_one_size(samples: &[Sample<'_>], borrowed: ClassFit) -> ClassFit {
         model
     };
     let (beside_rates, _) = regress(samples, &[Feature::Launch], &rates, winograd);
-    let (scaled, factor) = scale(samples, &borrowed);
+    let (scaled, factor) = scale(samples, borrowed);
     let (constant, _) = regress(samples, &[Feature::Launch], &[], winograd);
     let has_constant = beside_rates.rate(&[Feature::Launch]) > 0.0;
     let of = |model: &ClassFit| misfit_of(model, samples);
     let best_other = of(&scaled).min(of(&constant));
-    if has_constant && of(&beside_rates) <= best_other + MARGIN {
+    // How time grows is known of the other class, so it gives way only where it is far off.
+    let most = (best_other + MARGIN).max(TOLERABLE_MISFIT);
+    if has_constant && of(&beside_rates) <= most {
         let how = format!(
             "; all are about one size, so only a constant is fitted and the rates are {donor}"
         );
