@@ -282,49 +282,12 @@ fn capitalised(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use paracompile_frontend::soc::ProcessorSet;
     use paracompile_plan::front::Front;
 
     use super::*;
     use crate::emit::arrange;
-    use crate::emit::fixtures::{HandOp, Scenario, hand};
-    use crate::estimate::evaluate_times;
-    use crate::pareto::{Epsilon, Score};
-
-    const CHAIN: [HandOp<'_>; 3] = [
-        HandOp {
-            times: &[30_000, 90_000],
-            reads: &[0],
-            writes: &[5],
-        },
-        HandOp {
-            times: &[10_000, 20_000],
-            reads: &[1],
-            writes: &[5],
-        },
-        HandOp {
-            times: &[30_000, 35_000],
-            reads: &[2],
-            writes: &[5],
-        },
-    ];
-
-    fn candidate(scenario: &Scenario) -> Candidate {
-        let times = evaluate_times(&scenario.fused, &scenario.table, &scenario.mapping);
-        Candidate {
-            score: Score {
-                latency: times.latency,
-                interval: times.interval,
-                energy: times.energy_active,
-            },
-            stages: scenario
-                .mapping
-                .stages
-                .iter()
-                .map(|stage| stage.processors)
-                .collect::<Vec<ProcessorSet>>(),
-        }
-    }
+    use crate::emit::fixtures::{CHAIN, Scenario, hand};
+    use crate::pareto::Epsilon;
 
     fn of_stages(stages: &[&[usize]]) -> Scenario {
         hand(&CHAIN, &[3], stages, |_| {})
@@ -336,7 +299,7 @@ mod tests {
             of_stages(&[&[1, 1, 1]]),
             of_stages(&[&[0, 0], &[1]]),
         ];
-        let candidates: Vec<Candidate> = scenarios.iter().map(candidate).collect();
+        let candidates: Vec<Candidate> = scenarios.iter().map(Scenario::candidate).collect();
         let arrangement = arrange(&scenarios[0].table.soc, &candidates, Epsilon::EXACT);
         let plans: Vec<Plan> = arrangement
             .entries

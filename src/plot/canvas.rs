@@ -113,6 +113,22 @@ pub(super) struct Canvas<'a> {
     tooltips: RefCell<Vec<(usize, String)>>,
 }
 
+/// Whole pixels that hold a length.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "lengths are positive and small, and the cast saturates"
+)]
+pub(super) fn to_pixels(length: f64) -> u32 {
+    length.ceil() as u32
+}
+
+/// A count of a picture's parts, to place them by.
+#[expect(clippy::cast_precision_loss, reason = "counts of a picture's parts")]
+pub(super) fn to_f64(count: usize) -> f64 {
+    count as f64
+}
+
 /// Draws a picture of `width` × `height` pixels and returns it as SVG.
 pub(super) fn picture(width: u32, height: u32, draw: impl FnOnce(&Canvas<'_>)) -> String {
     let mut text = String::new();

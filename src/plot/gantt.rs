@@ -11,7 +11,7 @@ use paracompile_plan::{Nanoseconds, Plan};
 use plotters::style::{RGBColor, WHITE};
 
 use super::axis::{Axis, round_number, time_unit};
-use super::canvas::{Canvas, HPos, Lettering, Point, VPos, picture};
+use super::canvas::{Canvas, HPos, Lettering, Point, VPos, picture, to_f64, to_pixels};
 use super::lanes::{LANE, Lanes, MOVE_ROW, NAMES, STAGE_LANE, TOP};
 use super::legend::Legend;
 use super::palette::{FAINT, Family, INK, Processors, SOFT, ink_on, tint};
@@ -489,20 +489,6 @@ fn draw_sample(canvas: &Canvas<'_>, sample: Sample, (x, y): Point, looks: &Proce
             boxed(9.0, 18.0, pale(colour, 2));
         }
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "heights are positive and small, and the cast saturates"
-)]
-fn to_pixels(value: f64) -> u32 {
-    value.ceil() as u32
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a few rows")]
-fn to_f64(count: usize) -> f64 {
-    count as f64
 }
 
 #[cfg(test)]

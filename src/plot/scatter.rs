@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::axis::{Axis, energy_unit, time_unit};
-use super::canvas::{Canvas, HPos, Lettering, Point, VPos, picture};
+use super::canvas::{Canvas, HPos, Lettering, Point, VPos, picture, to_f64, to_pixels};
 use super::fidelity::{Fidelity, FidelityPoint, Level, Quantity, error};
 use super::labels::Area;
 use super::palette::{INK, Processors, SOFT, tint};
@@ -216,20 +216,6 @@ fn draw_heading(canvas: &Canvas<'_>, report: &Fidelity) {
         report.points.len()
     );
     canvas.text(&text, (LEFT, 50.0), left, look);
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "heights are positive and small, and the cast saturates"
-)]
-fn to_pixels(value: f64) -> u32 {
-    value.ceil() as u32
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of a picture's parts")]
-fn to_f64(count: usize) -> f64 {
-    count as f64
 }
 
 #[cfg(test)]

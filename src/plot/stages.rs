@@ -8,7 +8,7 @@ use paracompile_plan::{Nanoseconds, Plan};
 use plotters::style::{RGBColor, WHITE};
 
 use super::axis::{Axis, round_number, time_unit};
-use super::canvas::{Canvas, HPos, Lettering, Point, VPos, picture};
+use super::canvas::{Canvas, HPos, Lettering, Point, VPos, picture, to_pixels};
 use super::legend::Legend;
 use super::palette::{ACCENT, FAINT, Family, INK, Processors, SOFT, ink_on, tint};
 use super::stage_use::{QueueUse, stage_use};
@@ -267,15 +267,6 @@ fn draw_sample(canvas: &Canvas<'_>, sample: Sample, (x, y): Point, looks: &Proce
             canvas.frame((x, y - 6.0), (x + 18.0, y + 6.0), tint(INK, 0.3));
         }
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "heights are positive and small, and the cast saturates"
-)]
-fn to_pixels(value: f64) -> u32 {
-    value.ceil() as u32
 }
 
 #[cfg(test)]

@@ -5,28 +5,9 @@ use paracompile_plan::facts::{CostFacts, ModelFacts};
 use paracompile_plan::front::{EnergyAxis, Front};
 use paracompile_plan::plan::StoppedBy;
 
-use crate::emit::fixtures::{HandOp, Scenario, hand};
+use crate::emit::fixtures::{CHAIN, Scenario, hand};
 use crate::emit::{self, Candidate, FrontRequest, Goal, arrange};
-use crate::estimate::evaluate_times;
-use crate::pareto::{Epsilon, Score};
-
-const CHAIN: [HandOp<'_>; 3] = [
-    HandOp {
-        times: &[30_000, 90_000],
-        reads: &[0],
-        writes: &[5],
-    },
-    HandOp {
-        times: &[10_000, 20_000],
-        reads: &[1],
-        writes: &[5],
-    },
-    HandOp {
-        times: &[30_000, 35_000],
-        reads: &[2],
-        writes: &[5],
-    },
-];
+use crate::pareto::Epsilon;
 
 fn scenario(stages: &[&[usize]]) -> Scenario {
     hand(&CHAIN, &[3], stages, |_| {})
@@ -60,21 +41,7 @@ pub(super) fn run() -> Run {
         scenario(&[&[1, 1, 1]]),
         scenario(&[&[0, 0], &[1]]),
     ];
-    let candidates: Vec<Candidate> = scenarios
-        .iter()
-        .map(|scenario| {
-            let times = evaluate_times(&scenario.fused, &scenario.table, &scenario.mapping);
-            let stages = scenario.mapping.stages.iter();
-            Candidate {
-                score: Score {
-                    latency: times.latency,
-                    interval: times.interval,
-                    energy: times.energy_active,
-                },
-                stages: stages.map(|stage| stage.processors).collect(),
-            }
-        })
-        .collect();
+    let candidates: Vec<Candidate> = scenarios.iter().map(Scenario::candidate).collect();
     let arrangement = arrange(&scenarios[0].table.soc, &candidates, Epsilon::EXACT);
     let plan = |scenario: &Scenario| scenario.plan(&scenario.estimate());
     let entries = arrangement.entries.iter();

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::canvas::Point;
+use super::super::canvas::{Point, to_f64};
 use super::coordinates::horizontal;
 
 /// The most vertices and bends that are laid out.
@@ -273,11 +273,6 @@ fn mean(neighbours: &[usize], places: &[f64], own: f64) -> f64 {
     }
     let sum: f64 = neighbours.iter().map(|&node| places[node]).sum();
     sum / to_f64(neighbours.len())
-}
-
-#[expect(clippy::cast_precision_loss, reason = "places in a layer")]
-fn to_f64(count: usize) -> f64 {
-    count as f64
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use paracompile_plan::Plan;
 use paracompile_plan::plan::Task;
 use plotters::style::RGBColor;
 
-use super::super::canvas::{Canvas, HPos, Lettering, Point, VPos, picture};
+use super::super::canvas::{Canvas, HPos, Lettering, Point, VPos, picture, to_pixels};
 use super::super::gantt::tail_that_fits;
 use super::super::legend::Legend;
 use super::super::palette::{Family, INK, Processors, SOFT, ink_on, tint};
@@ -333,15 +333,6 @@ fn draw_sample(canvas: &Canvas<'_>, sample: Sample, (x, y): Point) {
             canvas.fill((x + 3.0, y - 4.0), (x + 15.0, y + 4.0), white, 1.0);
         }
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "sizes are positive, and the cast saturates"
-)]
-fn to_pixels(value: f64) -> u32 {
-    value.ceil() as u32
 }
 
 #[cfg(test)]
