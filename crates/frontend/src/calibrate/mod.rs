@@ -5,8 +5,12 @@
 
 mod sheet;
 
+mod faults;
 mod geometry;
+mod group_rows;
 mod measurement;
+mod operator_rows;
+mod repetition;
 
 mod regression;
 

@@ -189,6 +189,16 @@ impl Sheet {
         }))
     }
 
+    /// The column of a quantity that the table has to have.
+    pub(super) fn required(&self, units: &[(&'static str, f64)]) -> Result<Scaled, CalibrateError> {
+        self.scaled(units)?
+            .ok_or_else(|| CalibrateError::MissingColumns {
+                origin: self.origin.clone(),
+                missing: vec![units.iter().map(|(name, _)| *name).collect()],
+                found: self.header.clone(),
+            })
+    }
+
     /// The name of a column.
     pub(super) fn name(&self, column: usize) -> String {
         shown(&self.header[column])
