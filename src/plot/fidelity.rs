@@ -108,6 +108,14 @@ impl Fidelity {
     }
 }
 
+impl FidelityPoint {
+    /// Whether it is what of a network is covered, beside a point of the whole one: its name goes on behind the network's, as in `X, covered classes`.
+    pub(super) fn is_part(&self) -> bool {
+        let rest = self.name.strip_prefix(&self.network);
+        self.level == Level::Network && rest.is_some_and(|rest| rest.starts_with(','))
+    }
+}
+
 /// The root of the mean square of relative errors, `None` of nothing.
 pub(super) fn error<'a>(points: impl Iterator<Item = &'a FidelityPoint>) -> Option<f64> {
     let (mut sum, mut count) = (0.0, 0u32);

@@ -154,18 +154,20 @@ impl Chart<'_, '_> {
             self.mark(name, false, (area.left + 18.0, y));
             let seen = own().filter(|point| point.covered).copied();
             let covered = own().filter(|point| point.covered).count();
-            let (covered_error, whole_error) = (error(seen), error(own().copied()));
+            // A network of which a part is covered has a point for the part too.
+            let whole = || own().filter(|point| !point.is_part());
+            let (covered_error, whole_error) = (error(seen), error(whole().copied()));
             let percent = |error: Option<f64>| {
                 error.map_or_else(|| "–".to_owned(), |error| format!("{:.1}%", 100.0 * error))
             };
-            let figures = if covered == own().count() {
+            let figures = if own().all(|point| point.covered) {
                 format!(": error {} over {covered}", percent(covered_error))
             } else {
                 format!(
                     ": error {} over {covered} covered, {} over all {}",
                     percent(covered_error),
                     percent(whole_error),
-                    own().count()
+                    whole().count()
                 )
             };
             let room = CELL - LEFT - 30.0 - look.width(&figures) - 10.0;
@@ -270,6 +272,26 @@ mod tests {
         let picture = scatter(&report);
         assert!(
             picture.contains("big: error 5.0% over 4 covered, 26.3% over all 6"),
+            "{picture}"
+        );
+    }
+
+    #[test]
+    fn what_is_covered_of_a_network_counts_once() {
+        let mut report = report(&["big"], 3);
+        for (index, point) in report.points.iter_mut().enumerate() {
+            (point.level, point.quantity) = (Level::Network, Quantity::Time);
+            (point.network, point.name) = ("A".to_owned(), "A".to_owned());
+            point.covered = index != 1;
+            point.predicted = point.measured * if point.covered { 1.1 } else { 1.3 };
+        }
+        "B".clone_into(&mut report.points[0].network);
+        "B".clone_into(&mut report.points[0].name);
+        "A, covered classes".clone_into(&mut report.points[2].name);
+        // Over all, B with 0.1 and A with 0.3: √((0.1² + 0.3²) / 2) = 0.224.
+        let picture = scatter(&report);
+        assert!(
+            picture.contains("big: error 10.0% over 2 covered, 22.4% over all 2"),
             "{picture}"
         );
     }
