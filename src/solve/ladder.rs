@@ -188,9 +188,10 @@ impl<'a> Ladder<'a> {
     }
 
     fn frontier(&mut self) -> Result<(), SolveError> {
-        let states = self.request.effort.states();
+        self.search();
+        let states = std::env::var("STATES").ok().map_or(self.request.effort.states(), |s| s.parse().unwrap());
         let found = self.within(1.0, |ladder, budget| {
-            frontier::solve(ladder.problem, &[], Coverage::Required, states, budget)
+            frontier::solve_from(ladder.problem, &[], Coverage::Required, &[ladder.solution.clone()], states, budget)
         });
         let found = found.ok_or_else(|| SolveError::Unsuitable {
             method: Method::Frontier.name(),
