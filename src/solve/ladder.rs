@@ -189,9 +189,16 @@ impl<'a> Ladder<'a> {
 
     fn frontier(&mut self) -> Result<(), SolveError> {
         self.search();
-        let states = std::env::var("STATES").ok().map_or(self.request.effort.states(), |s| s.parse().unwrap());
+        let states = self.request.effort.states();
         let found = self.within(1.0, |ladder, budget| {
-            frontier::solve_from(ladder.problem, &[], Coverage::Required, &[ladder.solution.clone()], states, budget)
+            frontier::solve_from(
+                ladder.problem,
+                &[],
+                Coverage::Required,
+                &[ladder.solution.clone()],
+                states,
+                budget,
+            )
         });
         let found = found.ok_or_else(|| SolveError::Unsuitable {
             method: Method::Frontier.name(),

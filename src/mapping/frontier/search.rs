@@ -84,15 +84,21 @@ pub fn solve_from(
 fn known(problem: &Problem, leaving: &[usize], solution: &Solution) -> (Signature, Finish) {
     let signature = super::super::block::holders(problem, solution, leaving)
         .iter()
-        .map(|holders| mark(holders[0], holders[1..].iter().fold(0, |set, l| set | 1 << l)))
+        .map(|holders| {
+            mark(
+                holders[0],
+                holders[1..].iter().fold(0, |set, l| set | 1 << l),
+            )
+        })
         .collect();
-    let placement = solution
-        .processors
-        .iter()
-        .enumerate()
-        .fold(0, |placement, (operator, &processor)| {
-            placement | (processor as u128) << (4 * (LARGEST_PLACEMENT - 1 - operator))
-        });
+    let placement =
+        solution
+            .processors
+            .iter()
+            .enumerate()
+            .fold(0, |placement, (operator, &processor)| {
+                placement | (processor as u128) << (4 * (LARGEST_PLACEMENT - 1 - operator))
+            });
     let finish = Finish {
         objective: schedule(problem, solution).objective,
         placement,
