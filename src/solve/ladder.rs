@@ -4,6 +4,7 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use paracompile_plan::Nanoseconds;
 use paracompile_plan::plan::StoppedBy;
 
 use super::judge::{Fault, Placed};
@@ -12,7 +13,8 @@ use crate::mapping::decompose::series;
 use crate::mapping::fine::{self, FineError, Formulation, Settings};
 use crate::mapping::frontier::{self, Coverage, Reached};
 use crate::mapping::{
-    Budget, Effort, ListRule, Problem, Solution, improve, lower_bound, schedule, single,
+    Budget, Effort, ListRule, Problem, Solution, Work, improve, lower_bound, relaxation_bound,
+    schedule, single,
 };
 use crate::milp::{Limits, Remaining, Watch};
 
@@ -184,7 +186,31 @@ impl<'a> Ladder<'a> {
         if !self.is_done() {
             self.search();
         }
+        if !self.is_done() {
+            self.relax()?;
+        }
         Ok(())
+    }
+
+    /// Raises the bound by linear and integer programs.
+    fn relax(&mut self) -> Result<(), SolveError> {
+        let work = Work {
+            rounds: 40,
+            trials: 8,
+            nodes: NonZeroU32::new(2000),
+            refutations: 6,
+        };
+        let relaxed = self.within(1.0, |ladder, budget| {
+            relaxation_bound(
+                ladder.problem,
+                Nanoseconds::new(ladder.value),
+                Nanoseconds::new(ladder.bound),
+                work,
+                budget,
+            )
+        });
+        self.raise(relaxed.certified.count(), true, "cut LP")?;
+        self.raise(relaxed.bound.count(), false, "MILP")
     }
 
     fn frontier(&mut self) -> Result<(), SolveError> {
@@ -273,7 +299,12 @@ impl<'a> Ladder<'a> {
     fn within<T>(&self, share: f64, work: impl FnOnce(&Self, Budget<'_>) -> T) -> T {
         let end = self.request.left.map(|left| left().mul_f64(1.0 - share));
         let stop = || self.stopped_by(end);
-        work(self, Budget::until(&stop))
+        let budget = Budget::until(&stop);
+        let Some(left) = self.request.left else {
+            return work(self, budget);
+        };
+        let left = || left().saturating_sub(end.unwrap_or_default());
+        work(self, budget.with_clock(&left))
     }
 
     /// Why to stop, with `end` still left on the clock.
