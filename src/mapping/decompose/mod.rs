@@ -9,6 +9,7 @@ mod series;
 mod stage_graph;
 mod stage_mapper;
 mod sweep;
+mod tighten;
 mod timings;
 mod whole;
 

@@ -25,7 +25,7 @@ fn planted(frame: &Frame<'_>, program: &Program, solution: &Solution) -> Vec<i64
     let schedule = schedule(frame.problem, solution);
     let start = |v: usize| signed(schedule.timings[v].start.count());
     let mut values = vec![0; program.columns.len()];
-    values[super::program::MAKESPAN] = signed(schedule.objective.makespan.count());
+    values[program::MAKESPAN] = signed(schedule.objective.makespan.count());
     for (v, &p) in solution.processors.iter().enumerate() {
         values[program.share(v, p)] = 1;
         values[program.start(v, p)] = start(v);
@@ -43,7 +43,7 @@ fn planted(frame: &Frame<'_>, program: &Program, solution: &Solution) -> Vec<i64
     values
 }
 
-fn check_point(columns: &[Column], rows: &[super::rows::Row], values: &[i64]) {
+fn check_point(columns: &[Column], rows: &[rows::Row], values: &[i64]) {
     for (column, &value) in columns.iter().zip(values) {
         assert!(column.least <= value && value <= column.most);
     }
