@@ -25,7 +25,7 @@ mod oracle;
 pub use block::{BlockExit, BlockRequest, Granularity, Method, Methods, holders, solve_block};
 pub use bounds::lower_bound;
 pub use list_schedule::{ListRule, cpop, heft, lookahead_heft, peft};
-pub use local_search::improve;
+pub use local_search::{Search, improve};
 pub use outcome::{Budget, Effort, Outcome, Proof};
 pub use pipeline_mapping::{PipelineMapping, StageMapping, StageProof};
 pub use problem::{Objective, Operator, Problem, Tensor};
