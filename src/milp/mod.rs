@@ -5,6 +5,7 @@
 
 mod error;
 mod limits;
+mod linear_program;
 mod model;
 mod outcome;
 mod scale;
@@ -12,6 +13,7 @@ mod solve;
 
 pub use error::MilpError;
 pub use limits::{Limits, Remaining, Watch};
+pub use linear_program::{LinearOutcome, LinearProgram};
 pub use model::{Linear, Model, Variable};
 pub use outcome::{Incumbent, Outcome, Status};
 pub use scale::Scale;

@@ -337,7 +337,7 @@ fn slowed(
 ///
 /// A cut separates if one operator stands before it to which everything earlier leads and from which everything later comes, and only its tensors cross.
 /// An output of the network among them does not count as separating: its move home runs on while later operators work.
-fn cut_points(whole: &Problem, positions: &[usize]) -> Vec<CutPoint> {
+pub(super) fn cut_points(whole: &Problem, positions: &[usize]) -> Vec<CutPoint> {
     let count = whole.operators.len();
     let last_source = (0..count)
         .rev()
