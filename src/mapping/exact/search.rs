@@ -479,12 +479,13 @@ impl Group {
         for index in order {
             let node = self.nodes[index];
             let candidate = self.values(index);
-            let dominating = values
-                .chunks_exact(self.stride)
-                .zip(&mut nodes)
-                .find(|(other, known)| {
-                    node.used & !known.used == 0 && is_no_later(other, candidate)
-                });
+            let dominating =
+                values
+                    .chunks_exact(self.stride)
+                    .zip(&mut nodes)
+                    .find(|(other, known)| {
+                        node.used & !known.used == 0 && is_no_later(other, candidate)
+                    });
             if let Some((_, known)) = dominating {
                 known.bound = known.bound.min(node.bound);
             } else {
