@@ -1,7 +1,7 @@
 //! Bounds of a state, and its normal form below the cutoff.
 
 use super::layout::Layout;
-use super::network::{NEVER, Network};
+use super::network::{Edge, NEVER, Network};
 
 /// Numbers of the state at hand.
 #[derive(Debug)]
@@ -45,7 +45,22 @@ impl Desk {
         layout: &Layout,
         cutoff: u32,
     ) -> Option<Promise> {
-        let m = network.processors;
+        match network.processors {
+            2 => self.settle_on::<2>(network, layout, cutoff),
+            3 => self.settle_on::<3>(network, layout, cutoff),
+            4 => self.settle_on::<4>(network, layout, cutoff),
+            _ => self.settle_on::<0>(network, layout, cutoff),
+        }
+    }
+
+    /// With the number of processors known to the compiler, or zero for any.
+    fn settle_on<const M: usize>(
+        &mut self,
+        network: &Network,
+        layout: &Layout,
+        cutoff: u32,
+    ) -> Option<Promise> {
+        let m = if M == 0 { network.processors } else { M };
         let mut bound = 0;
         let mut earliest = [NEVER; 16];
         let mut rests = [NEVER; 16];
@@ -75,6 +90,10 @@ impl Desk {
                     *start = arrival.max(*start);
                 }
             }
+            for &(first, second) in &item.pairs {
+                let (first, second) = (network.edges[first], network.edges[second]);
+                self.join::<M>(network, first, second, cutoff, row);
+            }
             let mut least = NEVER;
             for p in 0..m {
                 let start = row[p].max(self.free[p]);
@@ -98,16 +117,84 @@ impl Desk {
         }
         self.free.copy_from_slice(&earliest[..m]);
         self.rests.copy_from_slice(&rests[..m]);
-        let guess = self.weigh(network, layout, cutoff)?;
+        let guess = self.weigh::<M>(network, layout, cutoff)?;
         Some(Promise {
             bound,
             guess: guess.max(bound),
         })
     }
 
+    /// Raises the earliest starts of an operator by two inputs at once: on one processor their producers wait for each other, on two one of them is moved or both are.
+    fn join<const M: usize>(
+        &self,
+        network: &Network,
+        first: Edge,
+        second: Edge,
+        cutoff: u32,
+        row: &mut [u32],
+    ) {
+        let m = if M == 0 { network.processors } else { M };
+        let (at, other_at) = (first.from * m, second.from * m);
+        let (delays, other_delays) = (network.delays(first), network.delays(second));
+        // Ends of both on one processor, the first one first and the second one first.
+        let mut ends = [[NEVER; 2]; 16];
+        for q in 0..m {
+            let end =
+                self.ends[at + q].max(self.starts[other_at + q]) + network.times[other_at + q];
+            let other = self.ends[other_at + q].max(self.starts[at + q]) + network.times[at + q];
+            let is_in_time =
+                |end: u32, at: usize| end < NEVER && end + network.rests[at + q] < cutoff;
+            ends[q] = [
+                if is_in_time(end, other_at) {
+                    end
+                } else {
+                    NEVER
+                },
+                if is_in_time(other, at) { other } else { NEVER },
+            ];
+        }
+        for (p, start) in row.iter_mut().enumerate() {
+            if *start >= NEVER {
+                continue;
+            }
+            let mut least = [(u32::MAX, 0); 2];
+            let mut next = [u32::MAX; 2];
+            let mut together = u32::MAX;
+            for q in 0..m {
+                let (delay, other_delay) = (delays[q * m + p], other_delays[q * m + p]);
+                let arrivals = [
+                    self.ends[at + q] + delay,
+                    self.ends[other_at + q] + other_delay,
+                ];
+                together = together
+                    .min(arrivals[0].max(ends[q][0] + other_delay))
+                    .min(arrivals[1].max(ends[q][1] + delay));
+                for (side, &arrival) in arrivals.iter().enumerate() {
+                    if arrival < least[side].0 {
+                        next[side] = least[side].0;
+                        least[side] = (arrival, q);
+                    } else {
+                        next[side] = next[side].min(arrival);
+                    }
+                }
+            }
+            let apart = if least[0].1 == least[1].1 {
+                least[0].0.max(next[1]).min(next[0].max(least[1].0))
+            } else {
+                least[0].0.max(least[1].0)
+            };
+            *start = apart.min(together).max(*start);
+        }
+    }
+
     /// Compares priced work with the time that is left, of all and of what is before each operator.
-    fn weigh(&mut self, network: &Network, layout: &Layout, cutoff: u32) -> Option<u32> {
-        let m = network.processors;
+    fn weigh<const M: usize>(
+        &mut self,
+        network: &Network,
+        layout: &Layout,
+        cutoff: u32,
+    ) -> Option<u32> {
+        let m = if M == 0 { network.processors } else { M };
         let mut guess = 0;
         for prices in &layout.prices {
             let mut total = 0;

@@ -24,6 +24,8 @@ pub(super) struct Remaining {
     pub(super) pending: Option<usize>,
     /// Edges from operators that are to be done too.
     pub(super) inner: Vec<usize>,
+    /// Pairs of these whose producers can be in either order.
+    pub(super) pairs: Vec<(usize, usize)>,
     /// Indices in `remaining` of all that must be done before it, if they are many enough to count.
     pub(super) before: Vec<usize>,
 }
@@ -42,14 +44,25 @@ impl Layout {
             .iter()
             .map(|&operator| {
                 let before = network.before[operator] & to_do;
+                let inner: Vec<usize> = network.incoming[operator]
+                    .iter()
+                    .copied()
+                    .filter(|&edge| to_do & 1 << network.edges[edge].from != 0)
+                    .collect();
+                let mut pairs = Vec::new();
+                for (index, &first) in inner.iter().enumerate() {
+                    for &second in &inner[index + 1..] {
+                        let (u, w) = (network.edges[first].from, network.edges[second].from);
+                        if (network.before[u] >> w | network.before[w] >> u) & 1 == 0 {
+                            pairs.push((first, second));
+                        }
+                    }
+                }
                 Remaining {
+                    pairs,
                     operator,
                     pending: pending.iter().position(|&other| other == operator),
-                    inner: network.incoming[operator]
-                        .iter()
-                        .copied()
-                        .filter(|&edge| to_do & 1 << network.edges[edge].from != 0)
-                        .collect(),
+                    inner,
                     before: if before.count_ones() as usize > FEWEST {
                         members(before)
                             .filter_map(|v| list.iter().position(|&other| other == v))
@@ -66,7 +79,7 @@ impl Layout {
             ready: members(to_do)
                 .filter(|&v| network.before[v] & to_do == 0)
                 .collect(),
-            prices: vec![Prices::of(network, to_do)],
+            prices: vec![Prices::from_known(network, to_do)],
             pending,
         }
     }

@@ -42,6 +42,8 @@ pub(super) struct Network {
     pub(super) behind: Vec<u64>,
     /// `losses[(v · P + p) · P + q]`: how much later than from `q` what `v` writes can arrive from `p`, over all destinations; negative if it is always earlier.
     pub(super) losses: Vec<i64>,
+    /// Prices for the whole and for its thirds.
+    pub(super) prices: Vec<Prices>,
     pub(super) must_use: u16,
 }
 
@@ -66,6 +68,7 @@ impl Network {
             before: Vec::new(),
             behind: Vec::new(),
             losses: Vec::new(),
+            prices: Vec::new(),
             must_use: problem.must_use,
         };
         for v in 0..operators {
@@ -228,12 +231,12 @@ impl Network {
             let (start, end) = (self.operators * part / 3, self.operators * (part + 1) / 3);
             mask_of(end) & !mask_of(start)
         };
-        let prices: Vec<Prices> = [all, third(0), third(1), third(2)]
+        self.prices = [all, third(0), third(1), third(2)]
             .into_iter()
             .map(|set| Prices::of(self, set))
             .collect();
         let load = |set: u64| {
-            prices
+            self.prices
                 .iter()
                 .map(|prices| priced(self, prices, set).div_ceil(prices.sum))
                 .max()
@@ -252,6 +255,12 @@ impl Network {
             let by_load = u32::try_from(by_load).map_or(NEVER, |load| load.min(NEVER));
             for p in 0..m {
                 let mut rest = self.ways_home[v * m + p].max(by_load);
+                for (index, &first) in self.outgoing[v].iter().enumerate() {
+                    for &second in &self.outgoing[v][index + 1..] {
+                        rest =
+                            rest.max(self.fork(&rests, p, self.edges[first], self.edges[second]));
+                    }
+                }
                 for &edge in &self.outgoing[v] {
                     let edge = self.edges[edge];
                     let delays = &self.delays(edge)[p * m..(p + 1) * m];
@@ -270,6 +279,32 @@ impl Network {
             }
         }
         self.rests = rests;
+    }
+
+    /// Least time from the end of an operator on `p` to the end of all behind two of its readers: on one processor they wait for each other, on two one of them waits for a move.
+    fn fork(&self, rests: &[u32], p: usize, first: Edge, second: Edge) -> u32 {
+        let m = self.processors;
+        let start = |edge: Edge, q: usize| self.delays(edge)[p * m + q];
+        let from = |edge: Edge, q: usize, start: u32| {
+            let at = edge.to * m + q;
+            let end = start.saturating_add(self.times[at]);
+            (end, end.saturating_add(rests[at]))
+        };
+        // The least of two processors that differ, and of one for both.
+        let mut least = u32::MAX;
+        for q in 0..m {
+            let (end, over) = from(first, q, start(first, q));
+            let (other_end, other_over) = from(second, q, start(second, q));
+            let behind = from(second, q, start(second, q).max(end)).1;
+            let other_behind = from(first, q, start(first, q).max(other_end)).1;
+            least = least
+                .min(over.max(behind))
+                .min(other_over.max(other_behind));
+            for other in (0..m).filter(|&other| other != q) {
+                least = least.min(over.max(from(second, other, start(second, other)).1));
+            }
+        }
+        least.min(NEVER)
     }
 
     /// `delays[p · P + q]` of an edge.

@@ -11,6 +11,9 @@ pub(super) struct Prices {
 
 const UNIT: f64 = 1024.0;
 
+/// Steps from prices that are known.
+const ROUNDS: u32 = 6;
+
 impl Prices {
     /// Near the duals of the fractional load problem of `set`, by a fixed number of multiplicative steps.
     #[expect(
@@ -22,6 +25,21 @@ impl Prices {
     pub(super) fn of(network: &Network, set: u64) -> Self {
         let m = network.processors;
         Self::near(network, set, vec![1.0 / m as f64; m], 40)
+    }
+
+    /// The best of the network's prices for `set`, and a few steps on.
+    pub(super) fn from_known(network: &Network, set: u64) -> Self {
+        let best = network
+            .prices
+            .iter()
+            .max_by(|a, b| value(network, a, set).total_cmp(&value(network, b, set)));
+        best.map_or_else(
+            || Self::of(network, set),
+            |best| {
+                let start = best.of.iter().map(|&price| price as f64 / best.sum as f64);
+                Self::near(network, set, start.collect(), ROUNDS)
+            },
+        )
     }
 
     fn near(network: &Network, set: u64, mut prices: Vec<f64>, rounds: u32) -> Self {

@@ -87,7 +87,7 @@ pub fn search_below(
     let mut chosen: Option<usize> = None;
     let mut width = NARROWEST;
     loop {
-        let mut narrowest = None;
+        let mut best = None;
         for (index, direction) in directions.iter_mut().enumerate() {
             let Some(direction) = direction
                 .as_mut()
@@ -117,12 +117,12 @@ pub fn search_below(
             if pass.is_stopped {
                 return Some(exact);
             }
-            if narrowest.is_none_or(|(least, _)| pass.truncated < least) {
-                narrowest = Some((pass.truncated, index));
+            if best.is_none_or(|(least, _)| pass.estimate < least) {
+                best = Some((pass.estimate, index));
             }
         }
         if chosen.is_none() && width > NARROWEST {
-            chosen = narrowest.map(|(_, index)| index);
+            chosen = best.map(|(_, index)| index);
         }
         width = width.saturating_mul(WIDENING);
     }
@@ -143,6 +143,8 @@ struct Pass {
     bound: u32,
     /// States left out.
     truncated: u64,
+    /// How many states there might be if none were left out.
+    estimate: f64,
     made: u64,
     is_stopped: bool,
 }
@@ -201,6 +203,7 @@ impl Direction {
             found: None,
             bound: NEVER,
             truncated: 0,
+            estimate: 0.0,
             made: 0,
             is_stopped: false,
         };
@@ -210,6 +213,7 @@ impl Direction {
             return pass;
         };
         let mut layer = vec![root];
+        let (mut entered, mut scale) = (1, 1.0);
         for _ in 0..self.network.operators {
             let mut next: BTreeMap<u64, Group> = BTreeMap::new();
             for group in &layer {
@@ -224,7 +228,14 @@ impl Direction {
             for group in &mut layer {
                 group.keep_undominated();
             }
-            if layer.iter().map(|group| group.nodes.len()).sum::<usize>() > width {
+            let total: usize = layer.iter().map(|group| group.nodes.len()).sum();
+            if total == 0 {
+                break;
+            }
+            scale *= total as f64 / entered as f64;
+            pass.estimate += scale;
+            entered = total.min(width);
+            if total > width {
                 narrow(&mut layer, width, &mut pass);
             }
             for group in &mut layer {
@@ -556,8 +567,9 @@ fn narrow(layer: &mut [Group], width: usize, pass: &mut Pass) {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::super::frontier::{self, Coverage, Reached};
     use super::super::super::oracle::{
-        Shape, arabnejad, brute_force_best, instance, random_problem, topcuoglu,
+        Shape, arabnejad, brute_force_best, from_edges, instance, random_problem, topcuoglu,
     };
     use super::super::super::{heft, improve};
     use super::*;
@@ -618,8 +630,75 @@ mod tests {
             prop_assert_eq!(below(&problem, optimum.makespan).solution, None);
             let next = Nanoseconds::new(optimum.makespan.count() + 1);
             prop_assert_eq!(below(&problem, next).bound, optimum.makespan);
-            let brief = search_below(&problem, ANYTHING, 3, Budget::UNLIMITED).unwrap();
-            prop_assert!(brief.bound <= optimum.makespan);
+            for states in [3, 30] {
+                let brief = search_below(&problem, ANYTHING, states, Budget::UNLIMITED).unwrap();
+                prop_assert!(brief.bound <= optimum.makespan);
+            }
+        }
+    }
+
+    /// The least makespan as the other exact search has it.
+    fn by_frontier(problem: &Problem) -> Nanoseconds {
+        let found = frontier::solve(
+            problem,
+            &[],
+            Coverage::Required,
+            u64::MAX,
+            Budget::UNLIMITED,
+        );
+        let found = found.unwrap();
+        assert_ne!(found.reached, Reached::Schedules);
+        let values = found.exits.iter().map(|exit| exit.objective.makespan);
+        values.min().unwrap()
+    }
+
+    #[test]
+    fn nine_operators_have_the_optimum_of_the_frontier_search() {
+        for seed in 0..150 {
+            let shape = Shape {
+                operators: 7 + usize::try_from(seed % 3).unwrap(),
+                processors: 2 + usize::try_from(seed % 2).unwrap(),
+                joined: seed % 5 == 0,
+            };
+            let problem = random_problem(seed, shape);
+            assert_eq!(least(&problem), by_frontier(&problem), "{seed}");
+        }
+    }
+
+    /// Some optima that were published as proven are not: shorter schedules exist.
+    #[test]
+    fn small_published_problems_are_solved_at_or_below_their_known_values() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/solver_tests/instances");
+        let instances =
+            paracompile_testkit::instances::read_unrelated(std::path::Path::new(folder)).unwrap();
+        for instance in instances {
+            if instance.durations.len() > 20
+                || instance.durations.iter().flatten().any(Option::is_none)
+            {
+                continue;
+            }
+            let times: Vec<Vec<u64>> = instance
+                .durations
+                .iter()
+                .map(|row| row.iter().map(|time| time.unwrap()).collect())
+                .collect();
+            let edges: Vec<(usize, usize)> = instance
+                .edges
+                .iter()
+                .map(|edge| (edge.from, edge.to))
+                .collect();
+            let problem = from_edges(&times, &edges, |edge, p, q| {
+                instance.edges[edge].delays[p][q]
+            });
+            let value = least(&problem);
+            assert!(
+                value.count() <= instance.known.unwrap().best,
+                "{}",
+                instance.name
+            );
+            if times.len() <= 16 {
+                assert_eq!(value, by_frontier(&problem), "{}", instance.name);
+            }
         }
     }
 
