@@ -11,6 +11,7 @@ pub mod coarse;
 pub mod decompose;
 #[cfg(test)]
 mod enumeration;
+pub mod exact;
 pub mod fine;
 pub mod frontier;
 mod intervals;

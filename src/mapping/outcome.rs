@@ -78,6 +78,15 @@ impl Effort {
         }
     }
 
+    /// How many states an exact search for the makespan may create.
+    pub const fn exact_states(self) -> u64 {
+        match self {
+            Self::Quick => 200_000,
+            Self::Normal => 5_000_000,
+            Self::Thorough => 50_000_000,
+        }
+    }
+
     /// How many moves a local search of a block of `operators` may try.
     ///
     /// A move takes time in proportion to the block at most, so large blocks get fewer; the numbers keep the default under a second.

@@ -13,8 +13,8 @@ use crate::mapping::decompose::series;
 use crate::mapping::fine::{self, FineError, Formulation, Settings};
 use crate::mapping::frontier::{self, Coverage, Reached};
 use crate::mapping::{
-    Budget, Effort, ListRule, Problem, Solution, Work, improve, lower_bound, relaxation_bound,
-    schedule, single,
+    Budget, Effort, ListRule, Outcome, Problem, Solution, Work, improve, lower_bound,
+    relaxation_bound, schedule, single,
 };
 use crate::milp::{Limits, Remaining, Watch};
 
@@ -172,12 +172,19 @@ impl<'a> Ladder<'a> {
             return Ok(());
         }
         let solved = self.within(1.0, |ladder, budget| {
-            series(
-                ladder.problem,
-                ladder.request.effort,
-                ladder.request.gap_millionths,
-                budget,
-            )
+            let effort = ladder.request.effort;
+            // The ladder itself goes on with a problem without gates.
+            let rung = |block: &Problem, outcome: Outcome<Solution>| {
+                let count = block.operators.len();
+                if count == ladder.problem.operators.len() {
+                    return outcome;
+                }
+                Outcome {
+                    value: improve(block, &outcome.value, effort.moves(count), budget),
+                    ..outcome
+                }
+            };
+            series(ladder.problem, effort, &rung, budget)
         });
         if let Some(solved) = solved {
             self.offer(solved.solution, &solved.methods.to_string());
