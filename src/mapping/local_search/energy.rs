@@ -6,9 +6,13 @@ use super::state::{Insertion, State};
 /// Passes over all operators, of which the later ones find little.
 const PASSES: usize = 3;
 
-/// Moves single operators of `state` as long as that saves energy and keeps the makespan.
-pub(super) fn save_energy(problem: &Problem, state: &mut State<'_>, budget: Budget<'_>) {
-    let limit = state.makespan;
+/// Moves single operators of `state` as long as that saves energy and keeps the makespan within `limit`, which it keeps now.
+pub(super) fn save_energy(
+    problem: &Problem,
+    state: &mut State<'_>,
+    limit: u64,
+    budget: Budget<'_>,
+) {
     let mut insertions: Vec<Insertion> = Vec::new();
     let mut reached = vec![false; problem.locations];
     for _ in 0..PASSES {
@@ -34,6 +38,7 @@ pub(super) fn save_energy(problem: &Problem, state: &mut State<'_>, budget: Budg
                 continue;
             }
             cheaper.sort_unstable();
+            let before = state.makespan;
             let (processor, position) = state.take_out(operator);
             state.insertions(operator, processor, &mut insertions);
             let place = cheaper.iter().find_map(|&(_, to)| {
@@ -45,7 +50,7 @@ pub(super) fn save_energy(problem: &Problem, state: &mut State<'_>, budget: Budg
                 has_changed = true;
             } else {
                 state.put_back(operator, processor, position);
-                state.makespan = limit;
+                state.makespan = before;
             }
         }
         if !has_changed {

@@ -14,4 +14,4 @@ mod terrain;
 #[cfg(test)]
 mod tests;
 
-pub use search::improve;
+pub use search::{improve, trade};
