@@ -17,6 +17,7 @@ mod intervals;
 mod list_schedule;
 mod local_search;
 mod sequential;
+mod staircase;
 
 #[cfg(test)]
 mod oracle;

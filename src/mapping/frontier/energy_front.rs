@@ -55,15 +55,9 @@ pub fn energy_front(
     let mut exits: Vec<Exit> = fronts
         .by_signature
         .iter()
-        .flat_map(|(signature, front)| {
-            front
-                .iter()
-                .map(|finish| exit(problem, signature, finish))
-        })
+        .flat_map(|(signature, front)| front.iter().map(|finish| exit(problem, signature, finish)))
         .collect();
-    exits.sort_by(|a, b| {
-        (&a.holders, a.used, a.objective).cmp(&(&b.holders, b.used, b.objective))
-    });
+    exits.sort_by(|a, b| (&a.holders, a.used, a.objective).cmp(&(&b.holders, b.used, b.objective)));
     Some(exits)
 }
 
@@ -357,9 +351,8 @@ mod tests {
             .collect();
         all.iter()
             .filter(|a| {
-                !all.iter().any(|b| {
-                    b != *a && b.0 == a.0 && a.1 & !b.1 == 0 && b.2 <= a.2 && b.3 <= a.3
-                })
+                !all.iter()
+                    .any(|b| b != *a && b.0 == a.0 && a.1 & !b.1 == 0 && b.2 <= a.2 && b.3 <= a.3)
             })
             .cloned()
             .collect()

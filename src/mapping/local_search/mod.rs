@@ -14,4 +14,5 @@ mod terrain;
 #[cfg(test)]
 mod tests;
 
-pub use search::{improve, trade};
+pub use search::improve;
+pub(super) use search::trade;

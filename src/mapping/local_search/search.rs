@@ -41,7 +41,7 @@ const ALLOWANCES: [u64; 8] = [1, 3, 7, 15, 30, 60, 120, 300];
 /// Solutions that take longer than `start` and less energy: energy is saved under rising ceilings on the makespan, each from where the one before ended.
 ///
 /// The other half of the epsilon-constraint method, with the ceiling on time and by local search, so that it proves nothing.
-pub fn trade(problem: &Problem, start: &Solution, budget: Budget<'_>) -> Vec<Solution> {
+pub(crate) fn trade(problem: &Problem, start: &Solution, budget: Budget<'_>) -> Vec<Solution> {
     if problem.operators.is_empty() || problem.homes.len() < 2 {
         return Vec::new();
     }
