@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use paracompile::cost::cost_facts;
-use paracompile::facts::{CostFacts, model_facts};
+use paracompile::facts::model_facts;
 use paracompile::plan::{Plan, ReadError, Violation, check, read_front, read_plan};
 use paracompile::soc::Soc;
 
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let chip = input::soc(&args.soc, &[], true)?;
     let model = model_facts(&imported.graph);
     // Plans of one run can be at different operating points.
-    let mut costs: BTreeMap<Vec<usize>, CostFacts> = BTreeMap::new();
+    let mut costs = BTreeMap::<Vec<usize>, _>::new();
     let mut text = String::new();
     let mut wrong = 0;
     // Plans of one run share the digest of their chip, so that one line says it of all.
