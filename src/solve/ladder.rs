@@ -10,6 +10,7 @@ use paracompile_plan::plan::StoppedBy;
 use super::judge::{Fault, Placed};
 use super::{Instance, Method, judge};
 use crate::mapping::decompose::series;
+use crate::mapping::exact::{self, solve_exactly};
 use crate::mapping::fine::{self, FineError, Formulation, Settings};
 use crate::mapping::frontier::{self, Coverage, Reached};
 use crate::mapping::{
@@ -112,6 +113,7 @@ pub fn solve(instance: &Instance, request: &Request<'_>) -> Result<Answer, Solve
     match request.method {
         Method::Auto => ladder.climb()?,
         Method::Frontier => ladder.frontier()?,
+        Method::Exact => ladder.exact()?,
         Method::Milp => ladder.program(Formulation::Strengthened)?,
         Method::BigM => ladder.program(Formulation::Plain)?,
         Method::LocalSearch => ladder.search(),
@@ -186,9 +188,12 @@ impl<'a> Ladder<'a> {
     fn new(problem: &'a Problem, request: &'a Request<'a>) -> Result<Self, SolveError> {
         let rules = match request.method {
             Method::List(rule) => vec![rule],
-            Method::Auto | Method::Frontier | Method::Milp | Method::BigM | Method::LocalSearch => {
-                ListRule::ALL.to_vec()
-            }
+            Method::Auto
+            | Method::Frontier
+            | Method::Exact
+            | Method::Milp
+            | Method::BigM
+            | Method::LocalSearch => ListRule::ALL.to_vec(),
         };
         let by_rule = rules
             .iter()
@@ -330,6 +335,29 @@ impl<'a> Ladder<'a> {
             self.raise(value, true, "frontier")?;
         }
         Ok(())
+    }
+
+    fn exact(&mut self) -> Result<(), SolveError> {
+        self.search();
+        // With a clock the clock ends it.
+        let states = match self.request.left {
+            Some(_) => u64::MAX,
+            None => self.request.effort.exact_states(),
+        };
+        let found = self.within(1.0, |ladder, budget| {
+            solve_exactly(ladder.problem, &ladder.solution, states, budget)
+        });
+        let found = found.ok_or_else(|| SolveError::Unsuitable {
+            method: Method::Exact.name(),
+            why: format!(
+                "{} operators; at most {} are supported, with durations below 2^29",
+                self.problem.operators.len(),
+                exact::LARGEST
+            ),
+        })?;
+        self.offer(found.value, "exact");
+        let bound = found.proof.bound(Nanoseconds::new(self.value));
+        self.raise(bound.count(), true, "exact")
     }
 
     fn program(&mut self, formulation: Formulation) -> Result<(), SolveError> {

@@ -11,6 +11,8 @@ pub enum Method {
     Auto,
     /// Dynamic programming over down-sets, of the whole; exact, and for small problems only.
     Frontier,
+    /// The search for the least makespan below what is known, of the whole; exact, and for problems of up to 64 operators.
+    Exact,
     /// The strengthened integer program from the best start that is quick to find.
     Milp,
     /// The integer program as published, with big-M rows: the reference.
@@ -23,9 +25,10 @@ pub enum Method {
 
 impl Method {
     /// All of them, in the order of help texts.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Auto,
         Self::Frontier,
+        Self::Exact,
         Self::Milp,
         Self::BigM,
         Self::LocalSearch,
@@ -40,6 +43,7 @@ impl Method {
         match self {
             Self::Auto => "auto",
             Self::Frontier => "frontier",
+            Self::Exact => "exact",
             Self::Milp => "milp",
             Self::BigM => "big-m",
             Self::LocalSearch => "local-search",

@@ -96,8 +96,8 @@ impl Desk {
                 self.join::<M>(network, first, second, cutoff, row);
             }
             let mut least = NEVER;
-            for p in 0..m {
-                let start = row[p].max(self.free[p]);
+            for (p, &arrival) in row.iter().enumerate() {
+                let start = arrival.max(self.free[p]);
                 let end = start + network.times[at + p];
                 let rest = network.rests[at + p];
                 if start < NEVER && end < NEVER && end + rest < cutoff {
@@ -152,13 +152,13 @@ impl Desk {
                 }
             }
             let mut is_possible = false;
-            for p in 0..m {
+            for (p, &latest) in latest.iter().enumerate() {
                 let start = self.starts[at + p];
-                if start < NEVER && self.ends[at + p] <= latest[p] {
+                if start < NEVER && self.ends[at + p] <= latest {
                     is_possible = true;
-                    self.latest[at + p] = latest[p] - network.times[at + p];
+                    self.latest[at + p] = latest - network.times[at + p];
                     self.free[p] = self.free[p].min(start);
-                    self.rests[p] = self.rests[p].min(cutoff - 1 - latest[p]);
+                    self.rests[p] = self.rests[p].min(cutoff - 1 - latest);
                 } else {
                     self.starts[at + p] = NEVER;
                     self.ends[at + p] = NEVER;
