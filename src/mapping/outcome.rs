@@ -91,7 +91,7 @@ impl Effort {
     ///
     /// A move takes time in proportion to the block at most, so large blocks get fewer; the numbers keep the default under a second.
     pub fn moves(self, operators: usize) -> u64 {
-        let unit = (1_500_000 / operators.max(1) as u64).clamp(7_500, 30_000);
+        let unit = (2_250_000 / operators.max(1) as u64).clamp(11_000, 45_000);
         match self {
             Self::Quick => unit,
             Self::Normal => 8 * unit,

@@ -10,6 +10,8 @@ use super::terrain::{NEVER, Terrain, index};
 /// The temperature falls from 1.5% to about 0.01% of the makespan in this many steps.
 pub(super) const STEPS: u64 = 100;
 const HOTTEST: f64 = 0.015;
+/// Divided by their number where operators are few, so that it is still a good part of the time of one.
+const HOTTEST_OF_FEW: f64 = 0.6;
 const COOLING: f64 = 0.951;
 /// Insertions that are worse than the best by so many temperatures are not drawn: all of them together have less than one chance in thousands.
 const HOPELESS: f64 = 14.0;
@@ -60,7 +62,8 @@ impl<'a> Annealing<'a> {
         target: u64,
         budget: Budget<'_>,
     ) -> Solution {
-        self.temperature = HOTTEST * self.state.makespan as f64;
+        let hottest = HOTTEST.max(HOTTEST_OF_FEW / self.terrain.operators as f64);
+        self.temperature = hottest * self.state.makespan as f64;
         for _ in 0..cool {
             self.temperature *= COOLING;
         }

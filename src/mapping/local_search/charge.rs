@@ -23,12 +23,10 @@ pub(super) enum Decay {
 
 impl Charge {
     /// Tried on every problem, those that suit most problems first.
-    pub(super) const PORTFOLIO: [Self; 6] = [
+    pub(super) const PORTFOLIO: [Self; 4] = [
         Self::new(8.0, Decay::Linear),
         Self::new(3.0, Decay::Linear),
         Self::new(20.0, Decay::Square),
-        Self::new(1.0, Decay::Linear),
-        Self::new(8.0, Decay::Square),
         Self::new(0.3, Decay::Root),
     ];
 

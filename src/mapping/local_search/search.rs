@@ -32,6 +32,8 @@ pub struct Search<'a> {
     terrain: Terrain,
     objective: Objective,
     best: Solution,
+    /// Where walks start that do not start cool: a good solution can be a trap.
+    start: Solution,
     random: Random,
     /// Charges with the least makespan that a walk with them reached, best first; those that were not tried yet reached nothing.
     charges: Vec<(u64, Charge)>,
@@ -50,7 +52,8 @@ impl<'a> Search<'a> {
             problem,
             terrain: Terrain::new(problem),
             objective: schedule(problem, &start).objective,
-            best: start,
+            best: start.clone(),
+            start,
             random: Random::new(seed),
             charges: Charge::PORTFOLIO.map(|charge| (u64::MAX, charge)).to_vec(),
             moves: 0,
@@ -129,7 +132,7 @@ impl<'a> Search<'a> {
         self.offer(state.solution());
     }
 
-    /// One walk with the charge at `index`, from the best.
+    /// One walk with the charge at `index`; from the best, if it starts cool.
     fn walk(
         &mut self,
         index: usize,
@@ -138,9 +141,14 @@ impl<'a> Search<'a> {
         target: Nanoseconds,
         budget: Budget<'_>,
     ) {
-        let (reached, charge) = self.charges[index];
+        let (reached, mut charge) = self.charges[index];
+        if reached != u64::MAX {
+            // What suits best lies between those of the portfolio, and walks that differ end in different places.
+            charge.weight *= 0.5 + self.random.unit();
+        }
         let seed = self.random.next();
-        let walk = Annealing::new(&self.terrain, &self.best, seed);
+        let start = if cool == 0 { &self.start } else { &self.best };
+        let walk = Annealing::new(&self.terrain, start, seed);
         let found = walk.walk(charge, cool, moves, target.count(), budget);
         self.moves += moves;
         let makespan = schedule(self.problem, &found).objective.makespan.count();

@@ -1,12 +1,13 @@
+use paracompile_plan::Nanoseconds;
 use proptest::prelude::*;
 
 use super::super::oracle::{
     Dice, Shape, arabnejad, brute_force_best, instance, random_problem, topcuoglu,
 };
 use super::super::{Budget, Effort, Problem, Solution, heft, schedule};
-use super::improve;
 use super::state::State;
 use super::terrain::{Terrain, index};
+use super::{Search, improve};
 
 fn makespan(problem: &Problem, solution: &Solution) -> u64 {
     schedule(problem, solution).objective.makespan.count()
@@ -37,13 +38,64 @@ fn large_blocks_come_near_the_best_known() {
         let (problem, known) = instance(name);
         let solution = improved(&problem, Effort::Quick);
         let reached = makespan(&problem, &solution);
-        assert!(reached >= known);
         assert!(
             reached * 100 <= known * percent,
             "{name}: {reached}, known {known}"
         );
         assert_eq!(solution, improved(&problem, Effort::Quick));
     }
+}
+
+#[test]
+fn rounds_continue_each_other_and_stop_at_the_target() {
+    let (problem, known) = instance("tf4_p3");
+    let start = heft(&problem).unwrap();
+    let rounds = |seed: u64| {
+        let mut search = Search::new(&problem, start.clone(), seed);
+        [20_000, 40_000, 60_000].map(|moves| {
+            let best = search
+                .round(moves, Nanoseconds::ZERO, Budget::UNLIMITED)
+                .clone();
+            assert_eq!(schedule(&problem, &best).objective, search.objective());
+            (makespan(&problem, &best), best)
+        })
+    };
+    let found = rounds(1);
+    assert_eq!(found, rounds(1));
+    assert_ne!(found, rounds(2));
+    assert!(found.windows(2).all(|pair| pair[1].0 <= pair[0].0));
+    assert!(found[2].0 * 100 <= known * 101, "{}", found[2].0);
+
+    let mut search = Search::new(&problem, start, 1);
+    search.round(1_000, Nanoseconds::ZERO, Budget::UNLIMITED);
+    let target = search.objective().makespan;
+    search.round(u64::MAX / 2, target, Budget::UNLIMITED);
+    assert_eq!(search.objective().makespan, target);
+    search.offer(found[2].1.clone());
+    assert_eq!(search.objective().makespan.count(), found[2].0);
+}
+
+#[test]
+fn small_problems_are_nearly_always_solved() {
+    let mut missed = 0;
+    let mut count = 0;
+    for seed in 0..150 {
+        let shape = Shape {
+            operators: 6,
+            processors: 2,
+            joined: false,
+        };
+        let problem = random_problem(seed, shape);
+        let (Some(start), Some(optimum)) = (heft(&problem), brute_force_best(&problem)) else {
+            continue;
+        };
+        let solution = improve(&problem, &start, 3_000, Budget::UNLIMITED);
+        let reached = schedule(&problem, &solution).objective;
+        assert!(reached >= optimum);
+        count += 1;
+        missed += usize::from(reached.makespan > optimum.makespan);
+    }
+    assert!(count > 100 && missed * 50 <= count, "{missed} of {count}");
 }
 
 /// Puts operators somewhere else, and moves others at their place; every schedule is judged.
