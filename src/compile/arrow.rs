@@ -7,7 +7,7 @@ use paracompile_frontend::cost::CostTable;
 use paracompile_frontend::ir::VerifiedGraph;
 use paracompile_frontend::soc::ProcessorSet;
 use paracompile_plan::front::EnergyAxis;
-use paracompile_plan::plan::{Label, StoppedBy};
+use paracompile_plan::plan::StoppedBy;
 use paracompile_plan::{Nanoseconds, Plan};
 use rayon::prelude::*;
 
@@ -17,8 +17,9 @@ use super::memories::fitting;
 use super::plan_files::{check_all, plan_file};
 use super::points::{Choice, mappers, powers, tables_of};
 use super::streaming_hybrid::streaming_hybrid;
+use super::twin::twin;
 use super::{CompileError, Compiled, Options, PlanFile};
-use crate::emit::{self, Arrangement, FrontRequest};
+use crate::emit::{self, FrontRequest};
 use crate::mapping::PipelineMapping;
 use crate::mapping::decompose::{MapperOptions, StageGraph, StageMapper};
 use crate::pareto::{Epsilon, Score};
@@ -140,7 +141,7 @@ pub fn compile(
         )
     });
     let mut baselines = baselines;
-    baselines.extend(twin(&arrangement, &candidates, &table.operating_points));
+    baselines.extend(twin(&inputs, &arrangement, &candidates, options.goal));
     let others = baselines.par_iter().map(|baseline| {
         let file = emit::baseline_file(&baseline.name);
         plan_file(&inputs, file, &baseline.mapping, &[], stopped_by)
@@ -177,26 +178,6 @@ pub fn compile(
         files,
         streaming_hybrid,
         segments,
-    })
-}
-
-/// The min-energy plan with every processor at the table's own operating point, where that is not where it is: what the points make of it.
-fn twin(arrangement: &Arrangement, candidates: &[Candidate], own: &[usize]) -> Option<Baseline> {
-    let entry = arrangement
-        .entries
-        .iter()
-        .find(|entry| entry.on_front && entry.labels.contains(&Label::MinEnergy))?;
-    let candidate = &candidates[entry.candidate];
-    let used = candidate.mapping.used();
-    let is_elsewhere = used.iter().any(|processor| {
-        candidate
-            .points
-            .get(processor.index())
-            .is_some_and(|point| *point != own[processor.index()])
-    });
-    is_elsewhere.then(|| Baseline {
-        name: "twin:min-energy".to_owned(),
-        mapping: candidate.mapping.clone(),
     })
 }
 

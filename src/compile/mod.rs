@@ -16,6 +16,7 @@ mod one_stage;
 mod plan_files;
 mod points;
 mod streaming_hybrid;
+mod twin;
 
 pub use arrow::compile;
 pub use compiled::{Compiled, PlanFile};

@@ -10,6 +10,7 @@ mod guide;
 mod operating_points;
 mod optimality;
 mod oracle;
+mod points_cli;
 mod raw_exports;
 mod report;
 mod solve;

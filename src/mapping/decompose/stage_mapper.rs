@@ -305,7 +305,7 @@ impl<'a> StageMapper<'a> {
                 }
                 EnergyAxis::Objective => {
                     let candidates = self.candidates(&labels, from, end, set);
-                    trade_offs(&mut steps, &labels, candidates)
+                    trade_offs(&mut steps, &labels, candidates, self.most_labels())
                 }
             };
             for (index, label) in at_end.iter().enumerate() {
@@ -378,6 +378,11 @@ impl<'a> StageMapper<'a> {
             }
         }
         extended
+    }
+
+    /// How many trade-offs of one exit and one set of used processors go on from a cut; more are thinned.
+    const fn most_labels(&self) -> usize {
+        if self.options.shared_by > 1 { 12 } else { 32 }
     }
 
     /// The same as candidates, of which only those that are kept become labels.

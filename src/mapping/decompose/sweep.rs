@@ -165,16 +165,14 @@ pub(super) struct Candidate {
     pub(super) way: usize,
 }
 
-/// How many trade-offs of one exit and one set of used processors go on from a cut; more are thinned.
-const MOST_LABELS: usize = 12;
-
-/// Trade-offs of time and energy that none with the same exit and at least the same processors covers, by exit, used processors, then time; thinned where there are many.
+/// Trade-offs of time and energy that none with the same exit and at least the same processors covers, by exit, used processors, then time; thinned where there are more than `most` of one exit and one set.
 ///
 /// The bound of what is left out lives on in a label that takes no more energy, so that for every mapping a label is kept that takes no more energy and has no higher bound.
 pub(super) fn trade_offs(
     steps: &mut Steps,
     before: &[Label],
     mut candidates: Vec<Candidate>,
+    most: usize,
 ) -> Vec<Label> {
     candidates.sort_by(|a, b| {
         (&a.exit, a.objective, b.used.len(), a.used, a.label, a.way).cmp(&(
@@ -219,7 +217,7 @@ pub(super) fn trade_offs(
             .collect();
         let first = labels.len();
         let mut lowest: Option<Nanoseconds> = None;
-        for ((candidate, bound), is_kept) in group.iter().zip(thinned(&points, MOST_LABELS)) {
+        for ((candidate, bound), is_kept) in group.iter().zip(thinned(&points, most)) {
             let before = &before[candidate.label];
             if is_kept {
                 let exit = Arc::clone(&candidate.exit);
