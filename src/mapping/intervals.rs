@@ -72,13 +72,13 @@ pub(super) fn interval_bound(problem: &Problem, paths: &Paths) -> u64 {
 }
 
 /// Priced work of each operator, under several prices.
-struct Loads {
+pub(super) struct Loads {
     work: Vec<[u64; PRICES]>,
     sums: [u64; PRICES],
 }
 
 impl Loads {
-    fn new(problem: &Problem) -> Self {
+    pub(super) fn new(problem: &Problem) -> Self {
         let count = problem.operators.len();
         let mut work = vec![[0; PRICES]; count];
         let mut sums = [1; PRICES];
@@ -110,7 +110,7 @@ impl Loads {
     }
 
     /// Least time that all operators of a set take together.
-    fn of(&self, set: &[u64]) -> u64 {
+    pub(super) fn of(&self, set: &[u64]) -> u64 {
         self.time(&self.total(set))
     }
 
@@ -143,7 +143,7 @@ fn difference(whole: &[u64; PRICES], part: &[u64; PRICES]) -> [u64; PRICES] {
 }
 
 /// For each operator the set of those that must be done before it.
-fn related(problem: &Problem) -> Vec<Vec<u64>> {
+pub(super) fn related(problem: &Problem) -> Vec<Vec<u64>> {
     let words = problem.operators.len().div_ceil(64);
     let mut before: Vec<Vec<u64>> = Vec::with_capacity(problem.operators.len());
     for operator in &problem.operators {
@@ -163,7 +163,7 @@ fn related(problem: &Problem) -> Vec<Vec<u64>> {
     before
 }
 
-fn transposed(before: &[Vec<u64>]) -> Vec<Vec<u64>> {
+pub(super) fn transposed(before: &[Vec<u64>]) -> Vec<Vec<u64>> {
     let mut behind = vec![vec![0_u64; before.len().div_ceil(64)]; before.len()];
     for (w, set) in before.iter().enumerate() {
         for u in members(set) {
@@ -173,14 +173,14 @@ fn transposed(before: &[Vec<u64>]) -> Vec<Vec<u64>> {
     behind
 }
 
-fn intersect(a: &[u64], b: &[u64], into: &mut [u64]) {
+pub(super) fn intersect(a: &[u64], b: &[u64], into: &mut [u64]) {
     for ((word, a), b) in into.iter_mut().zip(a).zip(b) {
         *word = a & b;
     }
 }
 
 /// The elements of a set of bits, ascending.
-fn members(set: &[u64]) -> impl Iterator<Item = usize> {
+pub(super) fn members(set: &[u64]) -> impl Iterator<Item = usize> {
     set.iter().enumerate().flat_map(|(index, &word)| {
         let mut left = word;
         std::iter::from_fn(move || {

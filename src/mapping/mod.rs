@@ -16,6 +16,7 @@ pub mod frontier;
 mod intervals;
 mod list_schedule;
 mod local_search;
+mod relaxation;
 mod sequential;
 
 #[cfg(test)]
@@ -28,5 +29,6 @@ pub use local_search::improve;
 pub use outcome::{Budget, Effort, Outcome, Proof};
 pub use pipeline_mapping::{PipelineMapping, StageMapping, StageProof};
 pub use problem::{Objective, Operator, Problem, Tensor};
+pub use relaxation::{RelaxationMethod, Relaxed, Work, relaxation_bound};
 pub use schedule::{Schedule, Solution, Timing, schedule};
 pub use sequential::{LayerSwitched, layer_switched, single};

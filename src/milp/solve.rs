@@ -206,7 +206,7 @@ fn build(model: &Model) -> Result<highs::Model, MilpError> {
         })
 }
 
-fn set<V: highs::HighsOptionValue>(
+pub(super) fn set<V: highs::HighsOptionValue>(
     solver: &mut highs::Model,
     option: &str,
     value: V,

@@ -21,6 +21,6 @@ mod windows;
 mod tests;
 
 pub use error::{Claim, FineError, StartFault};
-pub(super) use precedence::Precedence;
+pub(super) use precedence::{Precedence, edge_delay, entry_arrival, exit_delay};
 pub(super) use solve::check_operators;
 pub use solve::{FineOutcome, Formulation, Settings, TieBreak, solve, solve_with};

@@ -5,19 +5,19 @@ use crate::mapping::Problem;
 /// All tensors from one operator to another: they arrive together when the slowest has.
 #[derive(Clone, Debug)]
 pub(crate) struct Edge {
-    pub(super) from: usize,
-    pub(super) to: usize,
-    pub(super) tensors: Vec<usize>,
+    pub(in crate::mapping) from: usize,
+    pub(in crate::mapping) to: usize,
+    pub(in crate::mapping) tensors: Vec<usize>,
 }
 
 /// The precedence relation of a problem.
 #[derive(Clone, Debug)]
 pub(crate) struct Precedence {
-    pub(super) edges: Vec<Edge>,
+    pub(in crate::mapping) edges: Vec<Edge>,
     /// Edges into each operator, as indices.
-    pub(super) incoming: Vec<Vec<usize>>,
+    pub(in crate::mapping) incoming: Vec<Vec<usize>>,
     /// Edges out of each operator.
-    pub(super) outgoing: Vec<Vec<usize>>,
+    pub(in crate::mapping) outgoing: Vec<Vec<usize>>,
     /// `precedes[i][j]`: a path leads from `i` to `j`.
     pub(crate) precedes: Vec<Vec<bool>>,
 }
@@ -65,7 +65,7 @@ impl Precedence {
     }
 
     /// Whether the order of two operators is given.
-    pub(super) fn comparable(&self, i: usize, j: usize) -> bool {
+    pub(in crate::mapping) fn comparable(&self, i: usize, j: usize) -> bool {
         self.precedes[i][j] || self.precedes[j][i]
     }
 
@@ -81,7 +81,7 @@ impl Precedence {
 }
 
 /// Delay on an edge from a producer at location `a` to a reader at location `b`.
-pub(super) fn edge_delay(problem: &Problem, edge: &Edge, a: usize, b: usize) -> u64 {
+pub(in crate::mapping) fn edge_delay(problem: &Problem, edge: &Edge, a: usize, b: usize) -> u64 {
     edge.tensors
         .iter()
         .map(|&tensor| move_time(problem, tensor, a, b))
@@ -105,7 +105,7 @@ pub(super) fn entry_origin(problem: &Problem, tensor: usize, home: usize) -> Opt
 }
 
 /// When the tensors that enter and that `operator` reads have arrived at `home`.
-pub(super) fn entry_arrival(problem: &Problem, operator: usize, home: usize) -> u64 {
+pub(in crate::mapping) fn entry_arrival(problem: &Problem, operator: usize, home: usize) -> u64 {
     problem.operators[operator]
         .reads
         .iter()
@@ -118,7 +118,7 @@ pub(super) fn entry_arrival(problem: &Problem, operator: usize, home: usize) -> 
 }
 
 /// How long the outputs of `operator` take to `io` after its end, where it runs at `home`.
-pub(super) fn exit_delay(problem: &Problem, operator: usize, home: usize) -> u64 {
+pub(in crate::mapping) fn exit_delay(problem: &Problem, operator: usize, home: usize) -> u64 {
     problem.operators[operator]
         .writes
         .iter()

@@ -1,0 +1,19 @@
+//! Lower bounds from a linear relaxation of the whole problem, certified in integers.
+//!
+//! No order of two operators is decided; that they share processors is seen through loads between events.
+//! `hard-graphs.md` calls it the cut LP; families and formulas are in `docs/formulation.md`.
+
+mod bound;
+mod cuts;
+mod ground;
+mod guards;
+#[cfg(test)]
+mod plant;
+mod separate;
+mod statement;
+mod windows;
+
+#[cfg(test)]
+mod tests;
+
+pub use bound::{RelaxationMethod, Relaxed, Work, relaxation_bound};
