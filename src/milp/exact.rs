@@ -4,6 +4,7 @@
 //! `c x >= Σ_i y_i b_i + Σ_j min over the box of x_j of (c_j - Σ_i y_i a_ij) x_j` (Neumaier and Shcherbina 2004).
 //! The solver only suggests multipliers; they are rounded to multiples of `2^-SHIFT`, and the sum is computed in integers.
 
+use super::linear_program::fixed;
 use super::{Linear, Model, Scale, Variable};
 
 /// Multipliers are integers in units of `2^-SHIFT`.
@@ -91,7 +92,11 @@ impl ExactProgram {
             }
         }
         for (column, &cost) in self.columns.iter().zip(&reduced) {
-            let at = if cost >= 0 { column.lower } else { column.upper };
+            let at = if cost >= 0 {
+                column.lower
+            } else {
+                column.upper
+            };
             total = total.checked_add(cost.checked_mul(i128::from(at))?)?;
         }
         // The objective is an integer at every point that counts, so the bound is rounded up.
@@ -147,6 +152,19 @@ impl ExactProgram {
         model
     }
 
+    /// Values of [`Self::to_model`]'s variables as those of a linear program, in units of `1 / ONE`.
+    pub fn to_fixed(&self, scale: &Scale, values: &[f64]) -> Vec<i64> {
+        let unit = scale.to_units(1);
+        self.columns
+            .iter()
+            .zip(values)
+            .map(|(column, &value)| match column.unit {
+                Unit::Share => fixed(value, 1.0),
+                Unit::Time => fixed(value, 1.0 / unit),
+            })
+            .collect()
+    }
+
     /// Rows that an integer point violates, and columns that it takes out of their box.
     pub fn violations(&self, point: &[i64]) -> Vec<String> {
         let columns = self.columns.iter().zip(point).enumerate();
@@ -184,4 +202,95 @@ impl ExactRow {
 #[expect(clippy::cast_precision_loss, reason = "callers keep counts small")]
 fn plain(count: i64) -> f64 {
     count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{LinearProgram, ONE, Relaxed};
+    use super::*;
+
+    /// Least `c` with `c >= 3 x + 5 y`, `x + y = 1` and `2 y >= 1`: 4 at `x = y = 1/2`.
+    fn mixture() -> ExactProgram {
+        let share = ExactColumn {
+            unit: Unit::Share,
+            lower: 0,
+            upper: 1,
+            reach: 1,
+            cost: 0,
+        };
+        let time = ExactColumn {
+            unit: Unit::Time,
+            lower: 0,
+            upper: 9,
+            reach: 100,
+            cost: 1,
+        };
+        let row = |terms: &[(usize, i64)], sense, right, unit| ExactRow {
+            terms: terms.to_vec(),
+            sense,
+            right,
+            unit,
+        };
+        ExactProgram {
+            columns: vec![time, share, share],
+            rows: vec![
+                row(&[(0, 1), (1, -3), (2, -5)], Sense::AtLeast, 0, Unit::Time),
+                row(&[(1, 1), (2, 1)], Sense::Equal, 1, Unit::Share),
+                row(&[(2, 2)], Sense::AtLeast, 1, Unit::Share),
+            ],
+        }
+    }
+
+    #[test]
+    fn the_multipliers_of_an_optimum_prove_it() {
+        let program = mixture();
+        let (_, found) = LinearProgram::new(&program).unwrap().solve(100).unwrap();
+        assert_eq!(found.status, Relaxed::Optimal);
+        assert!((found.values[0] - 4 * ONE).abs() <= 1);
+        assert_eq!(program.bound(&found.multipliers), Some(4));
+    }
+
+    #[test]
+    fn a_row_that_is_added_counts_in_the_next_solve() {
+        let mut program = mixture();
+        let (mut linear, _) = LinearProgram::new(&program).unwrap().solve(100).unwrap();
+        let row = ExactRow {
+            terms: vec![(2, 4)],
+            sense: Sense::AtLeast,
+            right: 3,
+            unit: Unit::Share,
+        };
+        linear.add(&row).unwrap();
+        program.rows.push(row);
+        let (linear, found) = linear.solve(100).unwrap();
+        assert_eq!(linear.rows(), 4);
+        // 3/4 + 15/4 = 4.5, and no integer below 5 is at least that.
+        assert_eq!(program.bound(&found.multipliers), Some(5));
+    }
+
+    #[test]
+    fn multipliers_that_are_no_optimum_prove_less_and_forbidden_ones_nothing() {
+        let program = mixture();
+        let unit = 1_i128 << SHIFT;
+        assert_eq!(program.bound(&[]), Some(0));
+        assert_eq!(program.bound(&[unit, 3 * unit, 0]), Some(3));
+        // A negative multiplier of an inequality would turn it round.
+        assert_eq!(program.bound(&[-unit, 0, -5 * unit]), Some(0));
+        // Wild ones are valid as well.
+        assert!(program.bound(&[7 * unit, 40 * unit, 90 * unit]).unwrap() <= 4);
+    }
+
+    #[test]
+    fn a_program_of_whole_choices_keeps_its_times_exact() {
+        let program = mixture();
+        let scale = Scale::new([1], 9, 2).unwrap();
+        let model = program.to_model(&scale, |column| column == 2);
+        let limits = super::super::Limits::counted(std::num::NonZeroU32::MAX);
+        let outcome = super::super::solve(&model, &scale, None, &limits).unwrap();
+        assert_eq!(scale.lower_bound(outcome.bound), 5);
+        let values = program.to_fixed(&scale, &outcome.incumbent.unwrap().values);
+        assert_eq!(values, [5 * ONE, 0, ONE]);
+        assert!(program.violations(&[5, 0, 1]).is_empty());
+        assert_eq!(program.violations(&[4, 0, 1]).len(), 1);
+    }
 }

@@ -5,9 +5,9 @@
 
 use highs::{Col, HighsModelStatus, RowProblem, Sense as Direction};
 
+use super::MilpError;
 use super::exact::{ExactProgram, ExactRow, SHIFT, Sense, Unit};
 use super::solve::set;
-use super::MilpError;
 
 /// Values of a relaxation are integers in units of `1 / ONE`.
 pub const ONE: i64 = 1 << 20;
@@ -98,13 +98,6 @@ impl LinearProgram {
         set(&mut solver, "parallel", "off")?;
         set(&mut solver, "random_seed", 1)?;
         set(&mut solver, "solver", "simplex")?;
-        if let Ok(choice) = std::env::var("LPOPT") {
-            for pair in choice.split(',') {
-                let (k, v) = pair.split_once('=').unwrap();
-                if let Ok(n) = v.parse::<i32>() { let _ = solver.try_set_option(k, n); }
-                else { let _ = solver.try_set_option(k, v); }
-            }
-        }
         Ok(Self {
             solver,
             columns,
@@ -140,9 +133,12 @@ impl LinearProgram {
             "simplex_iteration_limit",
             i32::try_from(iterations).unwrap_or(i32::MAX),
         )?;
-        let solved = self.solver.try_solve().map_err(|status| MilpError::Failed {
-            status: format!("{status:?}"),
-        })?;
+        let solved = self
+            .solver
+            .try_solve()
+            .map_err(|status| MilpError::Failed {
+                status: format!("{status:?}"),
+            })?;
         let status = status(solved.status())?;
         let solution = solved.get_solution();
         let values = solution
@@ -223,7 +219,7 @@ fn to_float(value: i64) -> f64 {
     clippy::cast_precision_loss,
     reason = "a suggestion may be rounded; out of range saturates"
 )]
-fn fixed(value: f64, unit: f64) -> i64 {
+pub(super) fn fixed(value: f64, unit: f64) -> i64 {
     (value * unit * ONE as f64).round() as i64
 }
 

@@ -14,8 +14,8 @@ use crate::milp::{
 
 use super::cuts::Cut;
 use super::ground::Ground;
-use super::guards::guard;
 use super::separate::{Point, separate};
+use super::spans::Span;
 use super::statement::Statement;
 use super::windows::Windows;
 
@@ -29,7 +29,10 @@ const SLICE: u32 = 5_000;
 const STALLED: u32 = 4;
 const STALL: i64 = 5_000;
 
-/// Of the interval that is left, a linear trial takes this many tenths, and an interval of less than a [`CLOSE`]th is left alone.
+/// Programs with whole assignments a horizon: after each, rows that its point violates are added.
+const REPAIRS: u32 = 2;
+
+/// Of the interval that is left, a trial takes this many tenths, and an interval of less than a [`CLOSE`]th is left alone.
 const TENTHS: i64 = 3;
 const CLOSE: i64 = 200;
 
@@ -93,8 +96,9 @@ pub fn relaxation_bound(
         low: signed(floor),
         high: signed(known),
         active: BTreeSet::new(),
+        present: BTreeSet::new(),
     };
-    search.bisect(|search, trial| search.linear_below(trial));
+    search.bisect(search.high - 1, |search, trial| search.linear_below(trial));
     if search.low > signed(floor) {
         best = Relaxed {
             bound: unsigned(search.low),
@@ -103,7 +107,8 @@ pub fn relaxation_bound(
         };
     }
     if let Some(nodes) = NonZeroU32::new(work.nodes) {
-        search.bisect(|search, trial| search.integer_below(trial, nodes));
+        let first = search.between();
+        search.bisect(first, |search, trial| search.integer_below(trial, nodes));
         if unsigned(search.low) > best.bound {
             best.bound = unsigned(search.low);
             best.method = RelaxationMethod::Integer;
@@ -124,12 +129,23 @@ struct Search<'a> {
     high: i64,
     /// Rows with a multiplier at the end of the last horizon.
     active: BTreeSet<Cut>,
+    /// Rows of the last horizon.
+    present: BTreeSet<Cut>,
 }
 
 impl Search<'_> {
-    /// Tries horizons: first the largest that would be an improvement, then ever closer to what is refuted.
-    fn bisect(&mut self, mut bound_below: impl FnMut(&mut Self, i64) -> Result<i64, MilpError>) {
-        let mut trial = self.high - 1;
+    /// A horizon not far above what is refuted.
+    fn between(&self) -> i64 {
+        self.low + (self.high - self.low) * TENTHS / 10
+    }
+
+    /// Tries horizons, ever closer to what is refuted.
+    fn bisect(
+        &mut self,
+        first: i64,
+        mut bound_below: impl FnMut(&mut Self, i64) -> Result<i64, MilpError>,
+    ) {
+        let mut trial = first;
         let mut open = self.high;
         for _ in 0..self.work.trials {
             if self.low >= open || self.budget.should_stop() {
@@ -139,7 +155,13 @@ impl Search<'_> {
             let Ok(found) = bound_below(self, trial) else {
                 break;
             };
-            if std::env::var("LPLOG").is_ok() { eprintln!("trial {trial}: {} -> {found}; gap {:.3}%", self.low, 100.0*(self.high-found.min(trial+1)) as f64/self.high as f64); } // PROBE
+            if std::env::var("LPLOG").is_ok() {
+                eprintln!(
+                    "trial {trial}: {} -> {found}; gap {:.3}%",
+                    self.low,
+                    100.0 * (self.high - found.min(trial + 1)) as f64 / self.high as f64
+                );
+            } // PROBE
             if found > trial {
                 self.low = self.low.max(trial + 1);
             } else {
@@ -168,24 +190,7 @@ impl Search<'_> {
             return Ok(horizon + 1);
         };
         let mut statement = Statement::new(self.ground, &windows, self.low);
-        let base = statement.program.rows.len();
-        let bound = self.tighten(&mut statement)?;
-        if bound > horizon {
-            return Ok(bound);
-        }
-        statement.program.rows.truncate(base);
-        for cut in &self.active {
-            let row = cut.row(&statement, |from, to, p| {
-                guard(self.ground, &windows, self.low, from, to, p)
-            });
-            statement.program.rows.extend(row);
-        }
-        let scale = Scale::new([1], self.high.unsigned_abs(), windows.time.len() + 1)?;
-        let mut is_choice = vec![false; statement.program.columns.len()];
-        for &x in statement.x.iter().flatten().flatten() {
-            is_choice[x] = true;
-        }
-        let model = statement.program.to_model(&scale, |column| is_choice[column]);
+        let mut bound = self.tighten(&mut statement)?;
         let budget = self.budget;
         let ask = move || {
             if budget.should_stop() {
@@ -198,14 +203,55 @@ impl Search<'_> {
             nodes,
             watch: Watch::Asked(&ask),
         };
-        let outcome = milp::solve(&model, &scale, None, &limits)?;
-        if std::env::var("LPLOG").is_ok() { eprintln!("  integer {:?} {} -> {}", outcome.status, bound, scale.lower_bound(outcome.bound)); } // PROBE
-        Ok(match outcome.status {
-            milp::Status::Infeasible => horizon + 1,
-            milp::Status::Optimal | milp::Status::NodeLimit | milp::Status::Stopped => {
-                bound.max(super::ground::signed(scale.lower_bound(outcome.bound)))
+        let scale = Scale::new([1], self.high.unsigned_abs(), windows.time.len() + 1)?;
+        let mut is_choice = vec![false; statement.program.columns.len()];
+        for &x in statement.x.iter().flatten().flatten() {
+            is_choice[x] = true;
+        }
+        let mut present = self.present.clone();
+        for _ in 0..REPAIRS {
+            if bound > horizon || self.budget.should_stop() {
+                break;
             }
-        })
+            let model = statement
+                .program
+                .to_model(&scale, |column| is_choice[column]);
+            let clock = std::time::Instant::now(); // PROBE
+            let outcome = milp::solve(&model, &scale, None, &limits)?;
+            if std::env::var("LPLOG").is_ok() {
+                eprintln!(
+                    "  integer {:?} {} -> {} inc {:?} rows {} {:.2}s",
+                    outcome.status,
+                    bound,
+                    scale.lower_bound(outcome.bound),
+                    outcome
+                        .incumbent
+                        .as_ref()
+                        .map(|i| i.objective * 1.0 / scale.to_units(1)),
+                    statement.program.rows.len(),
+                    clock.elapsed().as_secs_f64()
+                );
+            } // PROBE
+            if outcome.status == milp::Status::Infeasible {
+                return Ok(horizon + 1);
+            }
+            bound = bound.max(super::ground::signed(scale.lower_bound(outcome.bound)));
+            let Some(found) = outcome.incumbent else {
+                break;
+            };
+            let values = statement.program.to_fixed(&scale, &found.values);
+            let point = Point::new(&statement, &values);
+            let wanted = separate(&point, self.low, &present, windows.time.len().max(100));
+            if wanted.is_empty() {
+                break;
+            }
+            for cut in wanted {
+                present.insert(cut);
+                let row = cut.row(&statement, self.low);
+                statement.program.rows.extend(row);
+            }
+        }
+        Ok(bound)
     }
 
     /// Solves the relaxation, adds the rows that its point violates, and so on; the best certified bound.
@@ -222,9 +268,7 @@ impl Search<'_> {
         let clock = std::time::Instant::now(); // PROBE
         for _ in 0..self.work.rounds {
             for cut in wanted.drain(..).filter(|&cut| present.insert(cut)) {
-                let row = cut.row(statement, |from, to, p| {
-                    guard(self.ground, windows, self.low, from, to, p)
-                });
+                let row = cut.row(statement, self.low);
                 if let Some(row) = row {
                     cuts.push(cut);
                     statement.program.rows.push(row);
@@ -250,7 +294,18 @@ impl Search<'_> {
             let bound = statement.program.bound(&suggestion.multipliers);
             let gain = bound.unwrap_or(best) - best;
             best = best.max(bound.unwrap_or(best));
-            if std::env::var("LPLOG").is_ok() { eprintln!("  {:?}: rows {} + {} cols {} obj {:.1} stretch {:.2} certified {bound:?} {:.2}s", suggestion.status, base, cuts.len(), statement.program.columns.len(), suggestion.values[statement.makespan] as f64/1048576.0, suggestion.values[statement.stretch] as f64/1048576.0, clock.elapsed().as_secs_f64()); } // PROBE
+            if std::env::var("LPLOG").is_ok() {
+                eprintln!(
+                    "  {:?}: rows {} + {} cols {} obj {:.1} stretch {:.2} certified {bound:?} {:.2}s",
+                    suggestion.status,
+                    base,
+                    cuts.len(),
+                    statement.program.columns.len(),
+                    suggestion.values[statement.makespan] as f64 / 1048576.0,
+                    suggestion.values[statement.stretch] as f64 / 1048576.0,
+                    clock.elapsed().as_secs_f64()
+                );
+            } // PROBE
             if suggestion.multipliers.len() == base + cuts.len() {
                 self.active = cuts
                     .iter()
@@ -259,7 +314,11 @@ impl Search<'_> {
                     .map(|(&cut, _)| cut)
                     .collect();
             }
-            stalled = if gain < horizon / STALL { stalled + 1 } else { 0 };
+            stalled = if gain < horizon / STALL {
+                stalled + 1
+            } else {
+                0
+            };
             let is_over = best > horizon || stalled >= STALLED || self.iterations == 0;
             if suggestion.status != LinearStatus::Optimal || is_over || self.budget.should_stop() {
                 break;
@@ -271,6 +330,7 @@ impl Search<'_> {
             }
             linear = Some(program);
         }
+        self.present = present;
         Ok(best)
     }
 
@@ -282,11 +342,8 @@ impl Search<'_> {
         let outgoing = self.ground.precedence.outgoing.iter().enumerate();
         let sinks = outgoing.filter(|(_, edges)| edges.is_empty());
         let ends = sinks.map(|(operator, _)| Cut::EndAfterTail { operator });
-        let loads = (0..self.ground.processors).map(|processor| Cut::LoadBetween {
-            from: None,
-            to: None,
-            processor,
-        });
+        let loads = (0..self.ground.processors)
+            .map(|processor| Cut::LoadBetween(Span::whole(None, None, processor)));
         ends.chain(loads).collect()
     }
 }

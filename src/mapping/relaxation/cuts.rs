@@ -2,8 +2,8 @@
 
 use crate::milp::{ExactRow, Sense, Unit};
 
+use super::spans::{Guard, Span};
 use super::statement::Statement;
-use super::guards::Guard;
 
 /// A row by its meaning, so that it can be written down for another horizon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -12,12 +12,8 @@ pub(super) enum Cut {
     EndAfterTail { operator: usize },
     /// `S[i][p] <= L[i][p] x[i][p]`.
     StartInWindow { operator: usize, processor: usize },
-    /// The operators between two events that run on a processor fit between them; without an operator the event is the start or the end of the stage.
-    LoadBetween {
-        from: Option<usize>,
-        to: Option<usize>,
-        processor: usize,
-    },
+    /// Operators between two events that run on a processor fit between them.
+    LoadBetween(Span),
     /// What must run on a processor from `opens` to `closes` fits.
     Energy {
         processor: usize,
@@ -27,19 +23,18 @@ pub(super) enum Cut {
 }
 
 impl Cut {
-    /// The row under a horizon; `None` where it says nothing there.
-    pub(super) fn row(self, statement: &Statement<'_>, guard: impl Fn(Option<usize>, Option<usize>, usize) -> Option<Guard>) -> Option<ExactRow> {
+    /// The row under a horizon, where no schedule is shorter than `floor`; `None` where it says nothing there.
+    pub(super) fn row(self, statement: &Statement<'_>, floor: i64) -> Option<ExactRow> {
         match self {
             Self::EndAfterTail { operator } => Some(end_after_tail(statement, operator)),
             Self::StartInWindow {
                 operator,
                 processor,
             } => start_in_window(statement, operator, processor),
-            Self::LoadBetween {
-                from,
-                to,
-                processor,
-            } => Some(load_between(statement, from, to, processor, &guard(from, to, processor)?)),
+            Self::LoadBetween(span) => {
+                let guard = span.guard(statement.ground, statement.windows, floor)?;
+                Some(load_between(statement, span, &guard))
+            }
             Self::Energy {
                 processor,
                 opens,
@@ -78,23 +73,18 @@ fn start_in_window(statement: &Statement<'_>, i: usize, p: usize) -> Option<Exac
 }
 
 /// `S_w - E_u >= Σ_{i in B} t[i][p] x[i][p] + Σ_a g[a] x[u][a] + Σ_b h[b] x[w][b] - d`.
-fn load_between(
-    statement: &Statement<'_>,
-    from: Option<usize>,
-    to: Option<usize>,
-    p: usize,
-    guard: &Guard,
-) -> ExactRow {
+fn load_between(statement: &Statement<'_>, span: Span, guard: &Guard) -> ExactRow {
     let windows = statement.windows;
+    let p = span.processor;
     let mut right = -guard.lowered;
-    let mut terms = match to {
+    let mut terms = match span.to {
         Some(w) => statement.weighted(w, 1, |b| windows.head[w][b] - guard.exits[b]),
         None => {
             right += guard.exits[0];
             vec![(statement.makespan, 1)]
         }
     };
-    match from {
+    match span.from {
         Some(u) => terms.extend(statement.weighted(u, -1, |a| {
             windows.head[u][a] + windows.time[u][a].unwrap_or(0) + guard.entries[a]
         })),
@@ -121,7 +111,13 @@ fn energy(statement: &Statement<'_>, p: usize, opens: i64, closes: i64) -> Exact
 }
 
 /// What `i` on `p` must do between two moments in every schedule that fits the horizon.
-pub(super) fn inside(statement: &Statement<'_>, i: usize, p: usize, opens: i64, closes: i64) -> i64 {
+pub(super) fn inside(
+    statement: &Statement<'_>,
+    i: usize,
+    p: usize,
+    opens: i64,
+    closes: i64,
+) -> i64 {
     let windows = statement.windows;
     let time = windows.time[i][p].unwrap_or(0);
     let early = windows.head[i][p] + time - opens;

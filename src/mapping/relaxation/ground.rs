@@ -78,7 +78,11 @@ impl<'a> Ground<'a> {
             .collect();
         let mut between = vec![0; count.div_ceil(64)];
         for w in 0..count {
-            for u in members(&self.before[w]).collect::<Vec<_>>().into_iter().rev() {
+            for u in members(&self.before[w])
+                .collect::<Vec<_>>()
+                .into_iter()
+                .rev()
+            {
                 intersect(&self.behind[u], &self.before[w], &mut between);
                 let mut longest = signed(loads.of(&between));
                 for v in members(&between) {
@@ -144,5 +148,7 @@ impl<'a> Ground<'a> {
 
 /// Times of problems that are relaxed are far below the largest number.
 pub(super) fn signed(time: u64) -> i64 {
-    i64::try_from(time).unwrap_or(i64::MAX / 8).min(i64::MAX / 8)
+    i64::try_from(time)
+        .unwrap_or(i64::MAX / 8)
+        .min(i64::MAX / 8)
 }

@@ -6,10 +6,10 @@
 mod bound;
 mod cuts;
 mod ground;
-mod guards;
 #[cfg(test)]
 mod plant;
 mod separate;
+mod spans;
 mod statement;
 mod windows;
 

@@ -6,7 +6,7 @@ use crate::mapping::intervals::{intersect, members};
 use crate::milp::ONE;
 
 use super::cuts::{Cut, inside};
-use super::guards::guard;
+use super::spans::{Span, Ways};
 use super::statement::Statement;
 
 /// Moments at which windows of energetic rows open or close, a processor at most.
@@ -32,7 +32,9 @@ impl<'a> Point<'a> {
         Self {
             statement,
             values,
-            starts: (0..count).map(|i| value(statement.start_of(i, 1))).collect(),
+            starts: (0..count)
+                .map(|i| value(statement.start_of(i, 1)))
+                .collect(),
             ends: (0..count).map(|i| value(statement.end_of(i, 1))).collect(),
         }
     }
@@ -103,104 +105,146 @@ fn windows(point: &Point<'_>) -> Vec<(i64, Cut)> {
 
 /// Loads that do not fit between two events.
 fn loads(point: &Point<'_>, floor: i64, tolerance: i64) -> Vec<(i64, Cut)> {
-    let statement = point.statement;
-    let ground = statement.ground;
-    let (count, processors) = (statement.x.len(), ground.processors);
-    let priced: Vec<i64> = (0..count * processors)
-        .map(|at| {
-            let (i, p) = (at / processors, at % processors);
-            point.x(i, p) * statement.windows.time[i][p].unwrap_or(0)
-        })
-        .collect();
-    let mut cuts = Vec::new();
+    let ground = point.statement.ground;
+    let count = point.statement.x.len();
+    let mut search = SpanSearch::new(point, floor, tolerance);
     let mut between = vec![0_u64; count.div_ceil(64)];
-    let mut offer = |from: Option<usize>, to: Option<usize>, between: &[u64]| {
-        let room = to.map_or(point.values[statement.makespan], |w| point.starts[w])
-            - from.map_or(0, |u| point.ends[u]);
-        let mut load = [0_i64; 16];
-        let mut first = [None; 16];
-        let mut last = [None; 16];
-        let mut number = 0;
-        for i in members(between) {
-            number += 1;
-            for p in 0..processors {
-                if statement.x[i][p].is_some() {
-                    load[p] += priced[i * processors + p];
-                    first[p].get_or_insert(i);
-                    last[p] = Some(i);
-                }
-            }
-        }
-        if number == 0 {
-            return;
-        }
-        for p in 0..processors {
-            let (Some(first), Some(last)) = (first[p], last[p]) else {
-                continue;
-            };
-            let entry = match from {
-                Some(u) => (0..processors)
-                    .map(|a| match point.x(u, a) {
-                        0 => 0,
-                        x => x * ground.distance(u, a, first, p),
-                    })
-                    .sum(),
-                None => statement.windows.head[first][p] * ONE,
-            };
-            let exit: i64 = match to {
-                Some(w) => (0..processors)
-                    .map(|b| match point.x(w, b) {
-                        0 => 0,
-                        x => x * ground.distance(last, p, w, b),
-                    })
-                    .sum(),
-                None => statement.windows.tail[last][p] * ONE,
-            };
-            if load[p] + entry + exit - room <= tolerance {
-                continue;
-            }
-            let Some(guard) = guard(ground, statement.windows, floor, from, to, p) else {
-                continue;
-            };
-            let entry: i64 = match from {
-                Some(u) => (0..processors)
-                    .map(|a| guard.entries[a] * point.x(u, a))
-                    .sum(),
-                None => guard.entries[0] * ONE,
-            };
-            let exit: i64 = match to {
-                Some(w) => (0..processors)
-                    .map(|b| guard.exits[b] * point.x(w, b))
-                    .sum(),
-                None => guard.exits[0] * ONE,
-            };
-            let violation = load[p] + entry + exit - guard.lowered * ONE - room;
-            cuts.push((
-                violation,
-                Cut::LoadBetween {
-                    from,
-                    to,
-                    processor: p,
-                },
-            ));
-        }
-    };
-    let all: Vec<u64> = (0..count).fold(vec![0; count.div_ceil(64)], |mut all, i| {
-        all[i >> 6] |= 1 << (i & 63);
-        all
-    });
-    offer(None, None, &all);
+    let mut all = between.clone();
+    (0..count).for_each(|i| all[i >> 6] |= 1 << (i & 63));
+    search.offer(None, None, &all);
     for v in 0..count {
-        offer(None, Some(v), &ground.before[v]);
-        offer(Some(v), None, &ground.behind[v]);
+        search.offer(None, Some(v), &ground.before[v]);
+        search.offer(Some(v), None, &ground.behind[v]);
         if ground.has_distances() {
             for u in members(&ground.before[v]) {
                 intersect(&ground.behind[u], &ground.before[v], &mut between);
-                offer(Some(u), Some(v), &between);
+                search.offer(Some(u), Some(v), &between);
             }
         }
     }
-    cuts
+    search.cuts
+}
+
+/// The search for spans that are too full.
+struct SpanSearch<'a> {
+    point: &'a Point<'a>,
+    floor: i64,
+    tolerance: i64,
+    /// `t[i][p] x[i][p]` at `i · P + p`.
+    work: Vec<i64>,
+    cuts: Vec<(i64, Cut)>,
+}
+
+impl<'a> SpanSearch<'a> {
+    fn new(point: &'a Point<'a>, floor: i64, tolerance: i64) -> Self {
+        let windows = point.statement.windows;
+        let processors = point.statement.ground.processors;
+        let count = point.statement.x.len();
+        let work = (0..count * processors)
+            .map(|at| {
+                let (i, p) = (at / processors, at % processors);
+                point.x(i, p) * windows.time[i][p].unwrap_or(0)
+            })
+            .collect();
+        Self {
+            point,
+            floor,
+            tolerance,
+            work,
+            cuts: Vec::new(),
+        }
+    }
+
+    /// The fullest span between two events on each processor.
+    fn offer(&mut self, from: Option<usize>, to: Option<usize>, between: &[u64]) {
+        let processors = self.point.statement.ground.processors;
+        let makespan = self.point.values[self.point.statement.makespan];
+        let room =
+            to.map_or(makespan, |w| self.point.starts[w]) - from.map_or(0, |u| self.point.ends[u]);
+        for processor in 0..processors {
+            let running: Vec<usize> = members(between)
+                .filter(|&i| self.work[i * processors + processor] > 0)
+                .collect();
+            if !running.is_empty() {
+                self.offer_on(Span::whole(from, to, processor), room, &running);
+            }
+        }
+    }
+
+    /// Leaves out what is close to either event, as long as that makes the span fuller.
+    fn offer_on(&mut self, span: Span, room: i64, running: &[usize]) {
+        let statement = self.point.statement;
+        let ways = Ways::new(statement.ground, statement.windows, self.floor, span);
+        let processors = statement.ground.processors;
+        let share = |event: Option<usize>, place: usize| match event {
+            None => ONE,
+            Some(v) => self.point.x(v, place),
+        };
+        let sources: Vec<i64> = ways.sources.iter().map(|&a| share(span.from, a)).collect();
+        let targets: Vec<i64> = ways.targets.iter().map(|&b| share(span.to, b)).collect();
+        let mut best = (self.tolerance, None);
+        for by_exit in [false, true] {
+            let key = |i: usize| {
+                if by_exit {
+                    ways.exit_key(i)
+                } else {
+                    ways.entry_key(i)
+                }
+            };
+            let mut order: Vec<(i64, usize)> = running.iter().map(|&i| (key(i), i)).collect();
+            order.sort_unstable_by(|a, b| b.cmp(a));
+            let mut entries = vec![i64::MAX; processors];
+            let mut exits = vec![i64::MAX; processors];
+            let mut load = 0;
+            for (place, &(threshold, i)) in order.iter().enumerate() {
+                load += self.work[i * processors + span.processor];
+                for &a in &ways.sources {
+                    entries[a] = entries[a].min(ways.entry(i, a));
+                }
+                for &b in &ways.targets {
+                    exits[b] = exits[b].min(ways.exit(i, b));
+                }
+                if order.get(place + 1).is_some_and(|next| next.0 == threshold) {
+                    continue;
+                }
+                let entry: i64 = ways
+                    .sources
+                    .iter()
+                    .zip(&sources)
+                    .map(|(&a, x)| entries[a] * x)
+                    .sum();
+                let exit: i64 = ways
+                    .targets
+                    .iter()
+                    .zip(&targets)
+                    .map(|(&b, x)| exits[b] * x)
+                    .sum();
+                if load + entry + exit - room <= best.0 {
+                    continue;
+                }
+                let lowered = ways.lowered(&entries, &exits) * ONE;
+                let violation = load + entry + exit - lowered - room;
+                if violation > best.0 {
+                    let (entry, exit) = if by_exit {
+                        (0, threshold)
+                    } else {
+                        (threshold, 0)
+                    };
+                    best = (
+                        violation,
+                        Some(Span {
+                            entry,
+                            exit,
+                            ..span
+                        }),
+                    );
+                }
+            }
+        }
+        if let (violation, Some(span)) = best {
+            self.cuts.push((violation, Cut::LoadBetween(span)));
+        }
+    }
 }
 
 /// Windows in which a processor has more to do than fits.
@@ -214,7 +258,12 @@ fn energies(point: &Point<'_>) -> Vec<(i64, Cut)> {
             .map(|i| (i, point.x(i, processor)))
             .filter(|&(_, x)| x > 0)
             .collect();
-        let opens = thin(running.iter().map(|&(i, _)| windows.head[i][processor]).collect());
+        let opens = thin(
+            running
+                .iter()
+                .map(|&(i, _)| windows.head[i][processor])
+                .collect(),
+        );
         let closes = thin(
             running
                 .iter()

@@ -41,11 +41,7 @@ pub(super) struct Statement<'a> {
 
 impl<'a> Statement<'a> {
     /// The columns and the rows that are always there; no schedule is shorter than `floor`.
-    pub(super) fn new(
-        ground: &'a Ground<'a>,
-        windows: &'a Windows,
-        floor: i64,
-    ) -> Self {
+    pub(super) fn new(ground: &'a Ground<'a>, windows: &'a Windows, floor: i64) -> Self {
         let mut statement = Self {
             ground,
             windows,
@@ -106,7 +102,13 @@ impl<'a> Statement<'a> {
         terms
     }
 
-    pub(super) fn require(&mut self, terms: Vec<(usize, i64)>, sense: Sense, right: i64, unit: Unit) {
+    pub(super) fn require(
+        &mut self,
+        terms: Vec<(usize, i64)>,
+        sense: Sense,
+        right: i64,
+        unit: Unit,
+    ) {
         let mut terms = terms;
         terms.retain(|&(_, coefficient)| coefficient != 0);
         self.program.rows.push(ExactRow {
@@ -228,15 +230,25 @@ fn link_transfers(statement: &mut Statement<'_>, edge: usize) {
     let facts = &statement.ground.precedence.edges[edge];
     let (i, j) = (facts.from, facts.to);
     for (a, processors) in statement.locations(i) {
-        let joints = statement.joints[edge].iter().filter(|joint| joint.from == a);
+        let joints = statement.joints[edge]
+            .iter()
+            .filter(|joint| joint.from == a);
         let mut terms: Vec<_> = joints.map(|joint| (joint.z, 1)).collect();
-        terms.extend(processors.iter().filter_map(|&p| Some((statement.x[i][p]?, -1))));
+        terms.extend(
+            processors
+                .iter()
+                .filter_map(|&p| Some((statement.x[i][p]?, -1))),
+        );
         statement.require(terms, Sense::Equal, 0, Unit::Share);
     }
     for (b, processors) in statement.locations(j) {
         let joints = statement.joints[edge].iter().filter(|joint| joint.to == b);
         let mut terms: Vec<_> = joints.map(|joint| (joint.z, 1)).collect();
-        terms.extend(processors.iter().filter_map(|&q| Some((statement.x[j][q]?, -1))));
+        terms.extend(
+            processors
+                .iter()
+                .filter_map(|&q| Some((statement.x[j][q]?, -1))),
+        );
         statement.require(terms, Sense::Equal, 0, Unit::Share);
     }
 }

@@ -7,8 +7,8 @@ use super::super::oracle::{Dice, Shape, brute_force_best, instance, random_probl
 use super::super::{Budget, Problem, Schedule, Solution, heft, improve, lower_bound, schedule};
 use super::cuts::Cut;
 use super::ground::{Ground, signed};
-use super::guards::guard;
 use super::plant::plant;
+use super::spans::{Span, Ways};
 use super::statement::Statement;
 use super::windows::Windows;
 use super::{Work, relaxation_bound};
@@ -21,9 +21,28 @@ const BRIEF: Work = Work {
 };
 
 const NAMES: [&str; 22] = [
-    "incA_p3", "incC_p3", "inc6_p2", "inc6_p3", "inc6_p4", "tf1_p3", "tf2_p3", "tf4_p3", "tf8_p3",
-    "tf16_p2", "tf16_p3", "tf16_p4", "petr1_p3", "petr3_p3", "nas50_p3", "nas100_p3", "lay50_p3",
-    "lay100_p3", "incv3_p3", "incv4_p2", "incv4_p3", "incv4_p4",
+    "incA_p3",
+    "incC_p3",
+    "inc6_p2",
+    "inc6_p3",
+    "inc6_p4",
+    "tf1_p3",
+    "tf2_p3",
+    "tf4_p3",
+    "tf8_p3",
+    "tf16_p2",
+    "tf16_p3",
+    "tf16_p4",
+    "petr1_p3",
+    "petr3_p3",
+    "nas50_p3",
+    "nas100_p3",
+    "lay50_p3",
+    "lay100_p3",
+    "incv3_p3",
+    "incv4_p2",
+    "incv4_p3",
+    "incv4_p4",
 ];
 
 /// A solution in an order and on processors drawn at random.
@@ -60,7 +79,7 @@ fn random_solution(problem: &Problem, dice: &mut Dice) -> Solution {
 }
 
 /// Every row that separation could ever add, on the horizon of a schedule; `stride` leaves some pairs of events out.
-fn every_cut(statement: &Statement<'_>, stride: usize) -> Vec<Cut> {
+fn every_cut(statement: &Statement<'_>, floor: i64, stride: usize) -> Vec<Cut> {
     let count = statement.x.len();
     let windows = statement.windows;
     let mut cuts = Vec::new();
@@ -73,11 +92,19 @@ fn every_cut(statement: &Statement<'_>, stride: usize) -> Vec<Cut> {
                     (None, _) | (_, None) => true,
                 };
                 if ordered && (number * 7 + place) % stride == 0 {
-                    cuts.push(Cut::LoadBetween {
-                        from,
-                        to,
-                        processor,
-                    });
+                    let whole = Span::whole(from, to, processor);
+                    let ways = Ways::new(statement.ground, windows, floor, whole);
+                    cuts.push(Cut::LoadBetween(whole));
+                    for i in ways.between(statement.ground, windows) {
+                        let (entry, exit) = (ways.entry_key(i), ways.exit_key(i));
+                        for (entry, exit) in [(entry, 0), (0, exit), (entry, exit)] {
+                            cuts.push(Cut::LoadBetween(Span {
+                                entry,
+                                exit,
+                                ..whole
+                            }));
+                        }
+                    }
                 }
             }
         }
@@ -117,10 +144,8 @@ fn broken_rows(
         return vec!["no window is left".to_owned()];
     };
     let mut statement = Statement::new(ground, &windows, floor);
-    for cut in every_cut(&statement, stride) {
-        let row = cut.row(&statement, |from, to, p| {
-            guard(ground, &windows, floor, from, to, p)
-        });
+    for cut in every_cut(&statement, floor, stride) {
+        let row = cut.row(&statement, floor);
         statement.program.rows.extend(row);
     }
     let fits = solution
@@ -188,8 +213,8 @@ proptest! {
         let horizon = signed(optimum.count());
         let windows = Windows::below(&ground, horizon).unwrap();
         let mut statement = Statement::new(&ground, &windows, 0);
-        for cut in every_cut(&statement, 1) {
-            let row = cut.row(&statement, |from, to, p| guard(&ground, &windows, 0, from, to, p));
+        for cut in every_cut(&statement, 0, 1) {
+            let row = cut.row(&statement, 0);
             statement.program.rows.extend(row);
         }
         let mut dice = Dice(seed);
