@@ -4,7 +4,7 @@ CARGO ?= cargo
 VENV := .venv
 BINARY := target/release/paracompile
 
-.PHONY: demo test setup build lint doc conformance bench results deny clean
+.PHONY: demo test setup build lint doc conformance bench bench-mapping results deny clean
 
 demo: build ## map Inception-v4 on the VIM3's profile and show the front
 	$(BINARY) models/inception_v4.onnx --soc vim3
@@ -38,6 +38,9 @@ $(VENV)/installed: conformance/requirements.txt
 bench: build ## steps, searches and whole compile runs, then whole commands; docs/performance.md
 	$(CARGO) bench --workspace --bench compile --bench mapping
 	scripts/measure.sh $(BINARY)
+
+bench-mapping: build $(VENV)/installed ## our engine beside big-M in HiGHS and CP-SAT; the table of docs/results.md, about an hour
+	$(VENV)/bin/python conformance/bench_mapping.py $(BINARY) --update docs/results.md
 
 RESULT_MODELS := googlenet inception_v3 inception_v4 inception_resnet_v2 randwire_ws petr_r50 \
 	nasnetalarge resnet50 mobilenet_v2 vit_base_patch16_224 bert_base

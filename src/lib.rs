@@ -44,6 +44,8 @@ pub mod plot;
 
 pub mod report;
 
+pub mod solve;
+
 pub mod compile;
 
 pub mod compare;

@@ -15,6 +15,7 @@ use super::plan_files::{check_all, plan_file};
 use super::streaming_hybrid::streaming_hybrid;
 use super::{CompileError, Compiled, Options, PlanFile};
 use crate::emit::{self, FrontRequest};
+use crate::mapping::PipelineMapping;
 use crate::mapping::decompose::{MapperOptions, StageGraph, StageMapper};
 use crate::pareto::{Epsilon, Score};
 use crate::partition::{Segments, fuse_for, segment_by};
@@ -78,10 +79,17 @@ pub fn compile(
         .map(|candidate| scored(table, candidate))
         .collect();
     let arrangement = emit::arrange(&table.soc, &scored, EPSILON);
+    step("proving bounds");
+    let mut front: Vec<PipelineMapping> = arrangement
+        .entries
+        .iter()
+        .map(|entry| candidates[entry.candidate].mapping.clone())
+        .collect();
+    mapper.tighten(&mut front);
     step("writing plans down");
     let stopped_by = options.budget.stopped_by().unwrap_or(StoppedBy::Complete);
-    let entries = arrangement.entries.par_iter().map(|entry| {
-        let mapping = &candidates[entry.candidate].mapping;
+    let entries = arrangement.entries.par_iter().zip(&front);
+    let entries = entries.map(|(entry, mapping)| {
         plan_file(
             &inputs,
             entry.file.clone(),

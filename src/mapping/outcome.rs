@@ -4,9 +4,12 @@
 //! Searches count their work and know no clock: whoever calls them hands down a [`Budget`].
 
 use std::fmt;
+use std::time::Duration;
 
 use paracompile_plan::Nanoseconds;
 use paracompile_plan::plan::StoppedBy;
+
+use crate::milp::Remaining;
 
 /// A value and what is known about how good it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +78,15 @@ impl Effort {
         }
     }
 
+    /// How many states an exact search for the makespan may create.
+    pub const fn exact_states(self) -> u64 {
+        match self {
+            Self::Quick => 200_000,
+            Self::Normal => 5_000_000,
+            Self::Thorough => 50_000_000,
+        }
+    }
+
     /// How many moves a local search of a block of `operators` may try.
     ///
     /// A move takes time in proportion to the block at most, so large blocks get fewer; the numbers keep the default under a second.
@@ -92,15 +104,45 @@ impl Effort {
 #[derive(Clone, Copy)]
 pub struct Budget<'a> {
     stop: Option<&'a (dyn Fn() -> Option<StoppedBy> + Sync)>,
+    left: Option<&'a (dyn Fn() -> Duration + Sync)>,
 }
 
 impl<'a> Budget<'a> {
     /// Only counted work ends a search, so that its result is a function of its input.
-    pub const UNLIMITED: Self = Self { stop: None };
+    pub const UNLIMITED: Self = Self {
+        stop: None,
+        left: None,
+    };
 
     /// Asks `stop` now and then.
     pub const fn until(stop: &'a (dyn Fn() -> Option<StoppedBy> + Sync)) -> Self {
-        Self { stop: Some(stop) }
+        Self {
+            stop: Some(stop),
+            left: None,
+        }
+    }
+
+    /// The same with a clock: solvers that cannot be asked to stop are told how long they may take.
+    #[must_use]
+    pub const fn with_clock(self, left: &'a (dyn Fn() -> Duration + Sync)) -> Self {
+        Self {
+            left: Some(left),
+            ..self
+        }
+    }
+
+    /// How much time is left; `None` where no clock runs.
+    pub fn left(&self) -> Option<Duration> {
+        self.left.map(|left| left())
+    }
+
+    /// The same as solvers of integer programs ask it.
+    pub fn remaining(&self) -> Remaining {
+        match self.left() {
+            _ if self.should_stop() => Remaining::Nothing,
+            Some(left) => Remaining::Time(left),
+            None => Remaining::Unlimited,
+        }
     }
 
     /// Why to stop, if to stop.

@@ -244,7 +244,10 @@ mod tests {
     #[test]
     fn the_multipliers_of_an_optimum_prove_it() {
         let program = mixture();
-        let (_, found) = LinearProgram::new(&program).unwrap().solve(100).unwrap();
+        let (_, found) = LinearProgram::new(&program)
+            .unwrap()
+            .solve(100, None)
+            .unwrap();
         assert_eq!(found.status, Relaxed::Optimal);
         assert!((found.values[0] - 4 * ONE).abs() <= 1);
         assert_eq!(program.bound(&found.multipliers), Some(4));
@@ -253,7 +256,10 @@ mod tests {
     #[test]
     fn a_row_that_is_added_counts_in_the_next_solve() {
         let mut program = mixture();
-        let (mut linear, _) = LinearProgram::new(&program).unwrap().solve(100).unwrap();
+        let (mut linear, _) = LinearProgram::new(&program)
+            .unwrap()
+            .solve(100, None)
+            .unwrap();
         let row = ExactRow {
             terms: vec![(2, 4)],
             sense: Sense::AtLeast,
@@ -262,7 +268,7 @@ mod tests {
         };
         linear.add(&row).unwrap();
         program.rows.push(row);
-        let (linear, found) = linear.solve(100).unwrap();
+        let (linear, found) = linear.solve(100, None).unwrap();
         assert_eq!(linear.rows(), 4);
         // 3/4 + 15/4 = 4.5, and no integer below 5 is at least that.
         assert_eq!(program.bound(&found.multipliers), Some(5));

@@ -3,6 +3,8 @@
 //! Rows and boxes come in integers and values go out in fixed point, so that nothing outside this module computes in floating point.
 //! What the solver says is a suggestion: bounds are proven by [`ExactProgram::bound`] from the multipliers.
 
+use std::time::Duration;
+
 use highs::{Col, HighsModelStatus, RowProblem, Sense as Direction};
 
 use super::MilpError;
@@ -126,8 +128,14 @@ impl LinearProgram {
         Ok(())
     }
 
-    /// Goes on for at most `iterations` of the simplex method.
-    pub fn solve(mut self, iterations: u32) -> Result<(Self, Suggestion), MilpError> {
+    /// Goes on for at most `iterations` of the simplex method, and for at most this time.
+    pub fn solve(
+        mut self,
+        iterations: u32,
+        limit: Option<Duration>,
+    ) -> Result<(Self, Suggestion), MilpError> {
+        let seconds = limit.map_or(f64::INFINITY, |limit| limit.as_secs_f64());
+        set(&mut self.solver, "time_limit", seconds)?;
         set(
             &mut self.solver,
             "simplex_iteration_limit",

@@ -85,6 +85,7 @@ const MAY_IMPORT: &[(&str, &str, &[&str])] = &[
             "pareto",
         ],
     ),
+    ("solve", "src/solve", &["cost", "mapping", "milp"]),
     (
         "compile",
         "src/compile",

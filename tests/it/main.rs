@@ -11,4 +11,5 @@ mod optimality;
 mod oracle;
 mod raw_exports;
 mod report;
+mod solve;
 mod source;

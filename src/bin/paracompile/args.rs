@@ -6,6 +6,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use paracompile::OpClass;
 use paracompile::soc::{Bandwidth, ProcessorSketch};
+use paracompile::solve::Method;
 
 /// Maps a neural network onto the processors of a system-on-chip.
 #[derive(Debug, Parser)]
@@ -113,6 +114,15 @@ Example:
   paracompile report output/googlenet-vim3 --model models/googlenet.onnx --soc vim3
   paracompile report output/googlenet-vim3 -o googlenet.html")]
     Report(ReportArgs),
+    /// Solve a scheduling instance: operators, durations and delays without a network
+    #[command(after_help = "\
+Examples:
+  paracompile solve solver_tests/instances/inc6_p3.json
+  paracompile solve solver_tests/instances/tf16_p3.json --time-limit 60 --json
+  paracompile solve solver_tests/instances/heft_examples.json --instance topcuoglu2002 --method heft
+
+An instance is {tasks, edges: [[from, to, delay]]} or {t, edges: [[from, to]], comm}, or several of them; docs/solve.md.")]
+    Solve(SolveArgs),
 }
 
 /// How a model is read.
@@ -186,6 +196,32 @@ pub(crate) struct MapArgs {
     /// Print nothing but errors
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+/// `paracompile solve`.
+#[derive(Debug, Args)]
+pub(crate) struct SolveArgs {
+    /// The instance, a JSON file; `-` is standard input
+    #[arg(value_name = "INSTANCE")]
+    pub(crate) instance: PathBuf,
+    /// Which one, where the file holds several
+    #[arg(long = "instance", value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// How to solve it
+    #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = parse_method)]
+    pub(crate) method: Method,
+    /// Stop after this many seconds; the result then depends on the machine
+    #[arg(long, value_name = "S", value_parser = parse_seconds, allow_negative_numbers = true)]
+    pub(crate) time_limit: Option<f64>,
+    /// Stop within this gap, as a fraction
+    #[arg(long, value_name = "G", default_value_t = 0.0, value_parser = parse_gap, allow_negative_numbers = true)]
+    pub(crate) gap: f64,
+    /// How much counted work to spend where there is no time limit
+    #[arg(long, value_enum, default_value_t = Effort::Normal)]
+    pub(crate) effort: Effort,
+    /// Print JSON: value, bound, gap, method, seconds, schedule
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `paracompile inspect`.
@@ -494,6 +530,14 @@ fn parse_rename(text: &str) -> Result<(String, String), String> {
         }
         _ => Err("expected a measured name and the profile's, for example B=big".to_owned()),
     }
+}
+
+fn parse_method(text: &str) -> Result<Method, String> {
+    let found = Method::ALL.into_iter().find(|method| method.name() == text);
+    found.ok_or_else(|| {
+        let names: Vec<&str> = Method::ALL.iter().map(|method| method.name()).collect();
+        format!("expected one of {}", names.join(", "))
+    })
 }
 
 fn parse_gap(text: &str) -> Result<f64, String> {

@@ -22,6 +22,7 @@ mod plot;
 mod report;
 mod simulate;
 mod soc;
+mod solve;
 mod terminal;
 
 use std::process::ExitCode;
@@ -42,7 +43,7 @@ fn main() -> ExitCode {
                     "one model at a time; a command stands first, without options of mapping before it",
                 )
                 .with_help(
-                    "paracompile MODEL --soc NAME maps a model; paracompile inspect | soc | costs | calibrate | simulate | plot | check | compare | report do everything else",
+                    "paracompile MODEL --soc NAME maps a model; paracompile inspect | soc | costs | calibrate | simulate | plot | check | compare | report | solve do everything else",
                 ),
             );
         }
@@ -88,5 +89,6 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Compare(args)) => compare::run(&args),
         Some(Command::Report(args)) => page::run(&args),
+        Some(Command::Solve(args)) => solve::run(&args),
     }
 }

@@ -180,7 +180,7 @@ pub(crate) const fn effort(effort: args::Effort) -> Effort {
     clippy::cast_sign_loss,
     reason = "the argument's parser holds the gap within [0, 1)"
 )]
-fn millionths(gap: f64) -> u32 {
+pub(crate) fn millionths(gap: f64) -> u32 {
     (gap * 1e6).round() as u32
 }
 

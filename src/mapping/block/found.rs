@@ -10,10 +10,10 @@ use super::super::coarse::{self, contract};
 use super::super::fine;
 use super::super::frontier::{self, Frontier};
 use super::super::local_search::improve;
-use super::super::{Budget, Objective, Problem, Proof, Solution, heft, schedule, single};
+use super::super::{Objective, Problem, Proof, Solution, heft, schedule, single};
 use super::variant::Variant;
 use super::{BlockExit, BlockRequest, Method, holders};
-use crate::milp::{Limits, Remaining, Watch};
+use crate::milp::{Limits, Watch};
 
 /// What is known to be below every mapping.
 pub(super) enum Bounds {
@@ -146,7 +146,7 @@ impl Found {
             self.offer(problem, leaving, tasks.expand(&improved), Method::Coarse);
         }
         if branches.iter().any(|branch| !branch.nested.is_empty()) {
-            let watch = || remaining(budget);
+            let watch = || budget.remaining();
             let limits = Limits {
                 nodes: NODES_OF_COARSE,
                 watch: Watch::Asked(&watch),
@@ -174,7 +174,7 @@ impl Found {
             .min_by_key(|candidate| candidate.objective)?
             .solution
             .clone();
-        let watch = || remaining(request.budget);
+        let watch = || request.budget.remaining();
         let limits = Limits {
             nodes,
             watch: Watch::Asked(&watch),
@@ -245,14 +245,6 @@ impl Found {
 
 /// Nodes of each program of nested branches: they are small.
 const NODES_OF_COARSE: NonZeroU32 = NonZeroU32::new(200).expect("200 is not zero");
-
-fn remaining(budget: Budget<'_>) -> Remaining {
-    if budget.should_stop() {
-        Remaining::Nothing
-    } else {
-        Remaining::Unlimited
-    }
-}
 
 /// Where the first leaving tensor was written.
 fn source(key: &Key) -> Option<usize> {

@@ -30,17 +30,20 @@ pub enum Method {
     Coarse,
     /// The MILP over operators.
     Fine,
+    /// Search for the least makespan below a cutoff.
+    Exact,
 }
 
 impl Method {
     /// All methods, as their bits in [`Methods`] are ordered.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Frontier,
         Self::ListSchedule,
         Self::SingleProcessor,
         Self::LocalSearch,
         Self::Coarse,
         Self::Fine,
+        Self::Exact,
     ];
 
     fn name(self) -> &'static str {
@@ -51,6 +54,7 @@ impl Method {
             Self::LocalSearch => "local-search",
             Self::Coarse => "coarse",
             Self::Fine => "fine",
+            Self::Exact => "exact",
         }
     }
 }

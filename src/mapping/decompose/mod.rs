@@ -5,12 +5,16 @@
 //! A stage that starts or ends between gates gets a joint solve of the partial block there.
 
 mod blocks;
+mod cut_points;
+mod series;
 mod stage_graph;
 mod stage_mapper;
 mod sweep;
+mod tighten;
 mod timings;
 mod whole;
 
 pub use blocks::Retimed;
+pub use series::{Rung, Series, series};
 pub use stage_graph::{Entry, StageGraph};
 pub use stage_mapper::{Ends, MapperOptions, StageMapper, StageOption};

@@ -140,6 +140,11 @@ impl<'a> StageMapper<'a> {
         &self.graph
     }
 
+    /// How it searches.
+    pub(super) const fn options_of_search(&self) -> &MapperOptions<'a> {
+        &self.options
+    }
+
     /// Where network inputs are before the first stage.
     pub fn entry_at_start(&self) -> Entry {
         let graph = &self.graph;
@@ -380,7 +385,7 @@ impl<'a> StageMapper<'a> {
     }
 
     /// Holders of what is live at a cut: as the block left it, or as it came if the block did not touch it.
-    fn exit(
+    pub(super) fn exit(
         &self,
         entry: &Entry,
         left: &[(Id<crate::partition::FusedTensor>, Vec<LocationId>)],

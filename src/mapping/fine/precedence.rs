@@ -5,19 +5,19 @@ use crate::mapping::Problem;
 /// All tensors from one operator to another: they arrive together when the slowest has.
 #[derive(Clone, Debug)]
 pub(crate) struct Edge {
-    pub(in crate::mapping) from: usize,
-    pub(in crate::mapping) to: usize,
-    pub(in crate::mapping) tensors: Vec<usize>,
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) tensors: Vec<usize>,
 }
 
 /// The precedence relation of a problem.
 #[derive(Clone, Debug)]
 pub(crate) struct Precedence {
-    pub(in crate::mapping) edges: Vec<Edge>,
+    pub(crate) edges: Vec<Edge>,
     /// Edges into each operator, as indices.
-    pub(in crate::mapping) incoming: Vec<Vec<usize>>,
+    pub(crate) incoming: Vec<Vec<usize>>,
     /// Edges out of each operator.
-    pub(in crate::mapping) outgoing: Vec<Vec<usize>>,
+    pub(crate) outgoing: Vec<Vec<usize>>,
     /// `precedes[i][j]`: a path leads from `i` to `j`.
     pub(crate) precedes: Vec<Vec<bool>>,
 }
@@ -65,12 +65,12 @@ impl Precedence {
     }
 
     /// Whether the order of two operators is given.
-    pub(in crate::mapping) fn comparable(&self, i: usize, j: usize) -> bool {
+    pub(crate) fn comparable(&self, i: usize, j: usize) -> bool {
         self.precedes[i][j] || self.precedes[j][i]
     }
 
     /// Pairs of operators whose order is open, the smaller index first.
-    pub(super) fn open_pairs(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+    pub(crate) fn open_pairs(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let count = self.incoming.len();
         (0..count).flat_map(move |i| {
             (i + 1..count)
@@ -81,7 +81,7 @@ impl Precedence {
 }
 
 /// Delay on an edge from a producer at location `a` to a reader at location `b`.
-pub(in crate::mapping) fn edge_delay(problem: &Problem, edge: &Edge, a: usize, b: usize) -> u64 {
+pub(crate) fn edge_delay(problem: &Problem, edge: &Edge, a: usize, b: usize) -> u64 {
     edge.tensors
         .iter()
         .map(|&tensor| move_time(problem, tensor, a, b))
@@ -90,12 +90,12 @@ pub(in crate::mapping) fn edge_delay(problem: &Problem, edge: &Edge, a: usize, b
 }
 
 /// Duration of a move of a tensor, zero where nothing moves.
-pub(super) fn move_time(problem: &Problem, tensor: usize, a: usize, b: usize) -> u64 {
+pub(crate) fn move_time(problem: &Problem, tensor: usize, a: usize, b: usize) -> u64 {
     problem.tensors[tensor].moves[a][b].map_or(0, |cost| cost.time.count())
 }
 
 /// Where a tensor that enters must be moved from to be read at `home`; `None` where a copy is there or the first holder fits.
-pub(super) fn entry_origin(problem: &Problem, tensor: usize, home: usize) -> Option<usize> {
+pub(crate) fn entry_origin(problem: &Problem, tensor: usize, home: usize) -> Option<usize> {
     let entering = &problem.tensors[tensor];
     if entering.is_held_for(home) {
         None
@@ -105,7 +105,7 @@ pub(super) fn entry_origin(problem: &Problem, tensor: usize, home: usize) -> Opt
 }
 
 /// When the tensors that enter and that `operator` reads have arrived at `home`.
-pub(in crate::mapping) fn entry_arrival(problem: &Problem, operator: usize, home: usize) -> u64 {
+pub(crate) fn entry_arrival(problem: &Problem, operator: usize, home: usize) -> u64 {
     problem.operators[operator]
         .reads
         .iter()
@@ -118,7 +118,7 @@ pub(in crate::mapping) fn entry_arrival(problem: &Problem, operator: usize, home
 }
 
 /// How long the outputs of `operator` take to `io` after its end, where it runs at `home`.
-pub(in crate::mapping) fn exit_delay(problem: &Problem, operator: usize, home: usize) -> u64 {
+pub(crate) fn exit_delay(problem: &Problem, operator: usize, home: usize) -> u64 {
     problem.operators[operator]
         .writes
         .iter()

@@ -15,4 +15,4 @@ mod state;
 mod tables;
 
 pub use exits::{Coverage, Exit, Frontier, Reached};
-pub use search::{LARGEST, solve};
+pub use search::{LARGEST, solve, solve_from};

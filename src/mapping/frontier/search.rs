@@ -31,11 +31,30 @@ pub fn solve(
     states: u64,
     budget: Budget<'_>,
 ) -> Option<Frontier> {
+    solve_from(problem, leaving, coverage, &[], states, budget)
+}
+
+/// The same with schedules that are known: states that cannot become better than these are not followed.
+///
+/// # Panics
+/// If one of `starts` is no mapping of the problem.
+pub fn solve_from(
+    problem: &Problem,
+    leaving: &[usize],
+    coverage: Coverage,
+    starts: &[Solution],
+    states: u64,
+    budget: Budget<'_>,
+) -> Option<Frontier> {
     if problem.operators.len() > LARGEST || problem.locations > 32 || problem.homes.len() > 16 {
         return None;
     }
     let tables = Tables::new(problem, leaving, coverage);
     let mut incumbents = Incumbents::new(tables.masks.clone());
+    for start in starts {
+        let (signature, finish) = known(problem, leaving, start);
+        incumbents.offer(&signature, &finish);
+    }
     let mut search = Search {
         layouts: HashMap::new(),
         trace: Vec::new(),
@@ -59,6 +78,38 @@ pub fn solve(
         .map(|(signature, finish)| exit(problem, &signature, &finish))
         .collect();
     Some(Frontier { exits, reached })
+}
+
+/// A schedule as the search would have found it.
+fn known(problem: &Problem, leaving: &[usize], solution: &Solution) -> (Signature, Finish) {
+    let signature = super::super::block::holders(problem, solution, leaving)
+        .iter()
+        .map(|holders| {
+            mark(
+                holders[0],
+                holders[1..].iter().fold(0, |set, l| set | 1 << l),
+            )
+        })
+        .collect();
+    let placement =
+        solution
+            .processors
+            .iter()
+            .enumerate()
+            .fold(0, |placement, (operator, &processor)| {
+                placement | (processor as u128) << (4 * (LARGEST_PLACEMENT - 1 - operator))
+            });
+    let finish = Finish {
+        objective: schedule(problem, solution).objective,
+        placement,
+        used: solution.processors.iter().fold(0, |set, p| set | 1 << p),
+        sequence: solution
+            .sequence
+            .iter()
+            .map(|&operator| u8::try_from(operator).expect("a block has few operators"))
+            .collect(),
+    };
+    (signature, finish)
 }
 
 fn exit(problem: &Problem, signature: &Signature, finish: &Finish) -> Exit {

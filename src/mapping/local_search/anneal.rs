@@ -1,18 +1,22 @@
 //! The walk: insertions sampled by their makespan, and exchanges under the rule of Metropolis.
 
 use super::super::{Budget, Solution};
+use super::charge::Charge;
+use super::insertions::Insertion;
 use super::random::{Random, falling_exponential, falling_logarithm};
-use super::state::{Insertion, State};
-use super::terrain::{NEVER, Terrain};
+use super::state::State;
+use super::terrain::{NEVER, Terrain, index};
 
 /// The temperature falls from 1.5% to about 0.01% of the makespan in this many steps.
-const STEPS: u64 = 100;
+pub(super) const STEPS: u64 = 100;
 const HOTTEST: f64 = 0.015;
 const COOLING: f64 = 0.951;
 /// Insertions that are worse than the best by so many temperatures are not drawn: all of them together have less than one chance in thousands.
 const HOPELESS: f64 = 14.0;
 /// How often a critical operator is looked for by drawing before another one is taken.
 const TRIES: u32 = 12;
+/// Of ten moves, so many are exchanges.
+const EXCHANGES: usize = 4;
 
 pub(super) struct Annealing<'a> {
     terrain: &'a Terrain,
@@ -21,13 +25,12 @@ pub(super) struct Annealing<'a> {
     /// How much load costs against time.
     charge: f64,
     temperature: f64,
-    /// Processors and order with the least makespan on this walk.
+    /// The least makespan on this walk, and who reached it.
     least: u64,
-    processors: Vec<usize>,
-    order: Vec<usize>,
+    best: Solution,
     insertions: Vec<Insertion>,
     weights: Vec<f64>,
-    changes: Vec<(usize, usize)>,
+    changes: Vec<(u32, u32)>,
 }
 
 impl<'a> Annealing<'a> {
@@ -35,11 +38,10 @@ impl<'a> Annealing<'a> {
         let state = State::new(terrain, start);
         Self {
             least: state.makespan,
-            processors: state.processors.clone(),
-            order: state.order.clone(),
+            best: start.clone(),
             terrain,
             state,
-            random: Random(seed),
+            random: Random::new(seed),
             charge: 0.0,
             temperature: 0.0,
             insertions: Vec::new(),
@@ -48,35 +50,41 @@ impl<'a> Annealing<'a> {
         }
     }
 
-    /// The best solution of a walk of `moves` moves.
+    /// The best solution of a walk of `moves` moves, as cool at its start as others are after `cool` steps; it ends early at the makespan `target`.
     #[expect(clippy::cast_precision_loss, reason = "temperatures guide a search")]
-    pub(super) fn walk(mut self, weight: f64, moves: u64, budget: Budget<'_>) -> Solution {
+    pub(super) fn walk(
+        mut self,
+        charge: Charge,
+        cool: u64,
+        moves: u64,
+        target: u64,
+        budget: Budget<'_>,
+    ) -> Solution {
         self.temperature = HOTTEST * self.state.makespan as f64;
-        for step in 0..STEPS {
-            if budget.should_stop() {
+        for _ in 0..cool {
+            self.temperature *= COOLING;
+        }
+        let steps = STEPS - cool;
+        for step in 0..steps {
+            if budget.should_stop() || self.least <= target {
                 break;
             }
-            let remaining = 1.0 - step as f64 / STEPS as f64;
-            self.charge = weight * remaining.sqrt();
+            self.charge = charge.at(1.0 - (cool + step) as f64 / STEPS as f64);
             // Whole moves, so that any number of them is spread evenly.
-            for _ in moves * step / STEPS..moves * (step + 1) / STEPS {
-                if self.random.index(10) < 4 {
+            for _ in moves * step / steps..moves * (step + 1) / steps {
+                if self.random.index(10) < EXCHANGES {
                     self.exchange();
                 } else {
                     self.insert();
                 }
                 if self.state.makespan < self.least {
                     self.least = self.state.makespan;
-                    self.processors.copy_from_slice(&self.state.processors);
-                    self.order.copy_from_slice(&self.state.order);
+                    self.state.copy_to(&mut self.best);
                 }
             }
             self.temperature *= COOLING;
         }
-        Solution {
-            processors: self.processors,
-            sequence: self.order,
-        }
+        self.best
     }
 
     /// Half of the time an operator on a longest path.
@@ -95,18 +103,13 @@ impl<'a> Annealing<'a> {
         operator
     }
 
-    /// Takes an operator out and puts it back at a sampled place.
+    /// Puts an operator at a sampled place.
     fn insert(&mut self) {
         let operator = self.choose();
-        let makespan = self.state.makespan;
-        let (processor, position) = self.state.take_out(operator);
-        self.state
-            .insertions(operator, processor, &mut self.insertions);
+        self.state.insertions(operator, &mut self.insertions);
         let chosen = self.sample(operator);
-        let is_old = (chosen.processor, chosen.position) == (processor, position);
-        if is_old || !self.state.put(operator, chosen.processor, chosen.position) {
-            self.state.put_back(operator, processor, position);
-            self.state.makespan = makespan;
+        if !self.state.is_at(operator, chosen) {
+            self.state.insert(operator, chosen);
         }
     }
 
@@ -115,8 +118,8 @@ impl<'a> Annealing<'a> {
         let mut least = f64::INFINITY;
         self.weights.clear();
         for insertion in &self.insertions {
-            let price = self.charge * self.terrain.priced(operator, insertion.processor);
-            let energy = insertion.makespan as f64 + price;
+            let priced = self.terrain.priced(operator, insertion.processor as usize);
+            let energy = insertion.makespan as f64 + self.charge * priced;
             least = least.min(energy);
             self.weights.push(energy);
         }
@@ -154,33 +157,20 @@ impl<'a> Annealing<'a> {
     fn exchange(&mut self) {
         self.changes.clear();
         self.draw_changes();
-        let makespan = self.state.makespan;
-        self.state.begin();
-        let mut price = 0.0;
-        let mut done = 0;
-        for index in 0..self.changes.len() {
-            let (operator, to) = self.changes[index];
-            let from = self.state.processors[operator];
-            self.changes[index].1 = from;
-            done = index + 1;
-            price += self.terrain.priced(operator, to) - self.terrain.priced(operator, from);
-            self.state.shift(operator, to);
-        }
-        let is_complete = (0..self.terrain.processors).all(|processor| {
-            self.terrain.must_use & (1 << processor) == 0
-                || !self.state.sequences[processor].is_empty()
-        });
-        let slack = self.temperature * falling_logarithm(self.random.unit());
-        let limit = makespan as f64 + slack - self.charge * price;
-        if done > 0 && is_complete && limit >= 0.0 && self.state.raise(limit as u64) {
-            self.state.lower();
+        if self.changes.is_empty() {
             return;
         }
-        for &(operator, from) in self.changes[..done].iter().rev() {
-            self.state.shift(operator, from);
+        let mut price = 0.0;
+        for &(operator, to) in &self.changes {
+            let from = self.state.processor(operator as usize);
+            price += self.terrain.priced(operator as usize, to as usize)
+                - self.terrain.priced(operator as usize, from);
         }
-        self.state.restore();
-        self.state.makespan = makespan;
+        let slack = self.temperature * falling_logarithm(self.random.unit());
+        let limit = self.state.makespan as f64 + slack - self.charge * price;
+        if limit >= 0.0 {
+            self.state.shift_all(&mut self.changes, limit as u64);
+        }
     }
 
     /// Operators and the processors they are to go to, all of which support them.
@@ -193,23 +183,23 @@ impl<'a> Annealing<'a> {
                 if self.terrain.time(operator, processor) == NEVER {
                     break;
                 }
-                if self.state.processors[operator] != processor {
-                    self.changes.push((operator, processor));
+                if self.state.processor(operator) != processor {
+                    self.changes.push((index(operator), index(processor)));
                 }
                 let followers = self.terrain.outgoing(operator);
                 if followers.is_empty() {
                     break;
                 }
-                operator = followers[self.random.index(followers.len())].other;
+                operator = followers[self.random.index(followers.len())].other as usize;
             }
         } else {
             let second = self.random.index(self.terrain.operators);
-            let (a, b) = (self.state.processors[first], self.state.processors[second]);
+            let (a, b) = (self.state.processor(first), self.state.processor(second));
             let is_possible =
                 self.terrain.time(first, b) != NEVER && self.terrain.time(second, a) != NEVER;
             if a != b && is_possible {
-                self.changes.push((first, b));
-                self.changes.push((second, a));
+                self.changes.push((index(first), index(b)));
+                self.changes.push((index(second), index(a)));
             }
         }
     }

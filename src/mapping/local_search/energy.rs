@@ -1,7 +1,8 @@
 //! A last pass: operators go where they and their moves need less energy, as long as the makespan allows it.
 
 use super::super::{Budget, Problem};
-use super::state::{Insertion, State};
+use super::insertions::Insertion;
+use super::state::State;
 
 /// Passes over all operators, of which the later ones find little.
 const PASSES: usize = 3;
@@ -11,41 +12,40 @@ pub(super) fn save_energy(problem: &Problem, state: &mut State<'_>, budget: Budg
     let limit = state.makespan;
     let mut insertions: Vec<Insertion> = Vec::new();
     let mut reached = vec![false; problem.locations];
+    let mut processors: Vec<usize> = state.processors().collect();
     for _ in 0..PASSES {
         let mut has_changed = false;
         for operator in 0..problem.operators.len() {
             if budget.should_stop() {
                 return;
             }
-            let from = state.processors[operator];
-            let now = energy_around(problem, &state.processors, operator, &mut reached);
+            let from = processors[operator];
+            let now = energy_around(problem, &processors, operator, &mut reached);
             let mut cheaper: Vec<(u64, usize)> = Vec::new();
             for to in 0..problem.homes.len() {
                 if to != from && state.may_move(operator, to) {
-                    state.processors[operator] = to;
-                    let then = energy_around(problem, &state.processors, operator, &mut reached);
+                    processors[operator] = to;
+                    let then = energy_around(problem, &processors, operator, &mut reached);
                     if then < now {
                         cheaper.push((then, to));
                     }
                 }
             }
-            state.processors[operator] = from;
+            processors[operator] = from;
             if cheaper.is_empty() {
                 continue;
             }
             cheaper.sort_unstable();
-            let (processor, position) = state.take_out(operator);
-            state.insertions(operator, processor, &mut insertions);
+            state.insertions(operator, &mut insertions);
             let place = cheaper.iter().find_map(|&(_, to)| {
-                insertions
-                    .iter()
-                    .find(|place| place.processor == to && place.makespan <= limit)
+                let mut insertions = insertions.iter();
+                insertions.find(|place| place.processor as usize == to && place.makespan <= limit)
             });
-            if place.is_some_and(|place| state.put(operator, place.processor, place.position)) {
+            if let Some(place) = place
+                && state.insert(operator, *place)
+            {
+                processors[operator] = place.processor as usize;
                 has_changed = true;
-            } else {
-                state.put_back(operator, processor, position);
-                state.makespan = limit;
             }
         }
         if !has_changed {

@@ -4,46 +4,43 @@
 //! Nothing is allocated by a change.
 
 use super::super::Solution;
-use super::terrain::{NEVER, Terrain};
+use super::insertions::Insertion;
+use super::terrain::{Arc, NEVER, Terrain, index};
 
-/// A place for an operator that is taken out.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Insertion {
-    pub(super) processor: usize,
-    /// How many operators of the processor stand before it.
-    pub(super) position: usize,
-    /// Makespan with it there.
-    pub(super) makespan: u64,
+/// What a schedule says of one operator.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Node {
+    /// Earliest end.
+    pub(super) end: u64,
+    /// Longest path from its start to the end of the schedule.
+    pub(super) tail: u64,
+    /// Index in the order.
+    pub(super) place: u32,
+    /// Neighbours in the sequence of its processor; the number of operators stands for none.
+    pub(super) before: u32,
+    pub(super) after: u32,
+    pub(super) processor: u32,
 }
 
 /// Processors, order and times.
 pub(super) struct State<'a> {
     pub(super) terrain: &'a Terrain,
-    /// Processor of each operator; [`Terrain::nowhere`] for one that is taken out.
-    pub(super) processors: Vec<usize>,
+    /// One more than there are operators: the last stands for none, and takes no time.
+    pub(super) nodes: Vec<Node>,
     /// Topological for arcs of the graph and of the sequences.
-    pub(super) order: Vec<usize>,
-    /// Index of each operator in `order`.
-    places: Vec<usize>,
+    pub(super) order: Vec<u32>,
     /// Operators of each processor, by place.
-    pub(super) sequences: Vec<Vec<usize>>,
-    /// Neighbours in the sequence; the number of operators stands for none.
-    before: Vec<usize>,
-    after: Vec<usize>,
-    /// Earliest end of each operator, and zero for none.
-    ends: Vec<u64>,
-    /// Longest path from the start of each operator to the end of the schedule, and zero for none.
-    tails: Vec<u64>,
+    pub(super) sequences: Vec<Vec<u32>>,
     pub(super) makespan: u64,
     /// Places where ends, and where tails, may have changed.
     rising: Vec<u64>,
     falling: Vec<u64>,
     /// Ends and tails before a change that may be taken back.
-    old_ends: Vec<(usize, u64)>,
-    old_tails: Vec<(usize, u64)>,
-    stamps: Vec<u32>,
-    stamp: u32,
-    moved: Vec<usize>,
+    old_ends: Vec<(u32, u64)>,
+    old_tails: Vec<(u32, u64)>,
+    stamps: Vec<u64>,
+    stamp: u64,
+    moved: Vec<u32>,
 }
 
 impl<'a> State<'a> {
@@ -51,348 +48,371 @@ impl<'a> State<'a> {
         let count = terrain.operators;
         let mut state = Self {
             terrain,
-            processors: solution.processors.clone(),
-            order: solution.sequence.clone(),
-            places: vec![0; count],
+            nodes: vec![Node::default(); count + 1],
+            order: vec![0; count],
             sequences: vec![Vec::with_capacity(count); terrain.processors],
-            before: vec![count; count],
-            after: vec![count; count],
-            ends: vec![0; count + 1],
-            tails: vec![0; count + 1],
             makespan: 0,
             rising: vec![0; count.div_ceil(64)],
             falling: vec![0; count.div_ceil(64)],
             old_ends: Vec::with_capacity(count),
             old_tails: Vec::with_capacity(count),
-            stamps: vec![0; count],
+            stamps: vec![0; count + 1],
             stamp: 0,
             moved: Vec::with_capacity(count),
         };
+        let none = state.none();
         for (place, &operator) in solution.sequence.iter().enumerate() {
-            state.places[operator] = place;
-            let sequence = &mut state.sequences[solution.processors[operator]];
-            if let Some(&last) = sequence.last() {
-                state.before[operator] = last;
-                state.after[last] = operator;
-            }
+            let processor = solution.processors[operator];
+            let operator = index(operator);
+            let sequence = &mut state.sequences[processor];
+            let before = sequence.last().copied().unwrap_or(none);
             sequence.push(operator);
-            mark(&mut state.rising, place);
-            mark(&mut state.falling, place);
+            state.order[place] = operator;
+            state.nodes[operator as usize] = Node {
+                end: 0,
+                tail: 0,
+                place: index(place),
+                before,
+                after: none,
+                processor: index(processor),
+            };
+            state.nodes[before as usize].after = operator;
+            mark(&mut state.rising, index(place));
+            mark(&mut state.falling, index(place));
         }
-        state.settle();
+        state.nodes[none as usize].place = u32::MAX;
+        state.raise(u64::MAX, 0);
+        state.lower();
         state
+    }
+
+    /// The number that stands for no operator.
+    fn none(&self) -> u32 {
+        index(self.terrain.operators)
+    }
+
+    pub(super) fn processor(&self, operator: usize) -> usize {
+        self.nodes[operator].processor as usize
+    }
+
+    pub(super) fn processors(&self) -> impl Iterator<Item = usize> {
+        let nodes = &self.nodes[..self.terrain.operators];
+        nodes.iter().map(|node| node.processor as usize)
     }
 
     pub(super) fn solution(&self) -> Solution {
         Solution {
-            processors: self.processors.clone(),
-            sequence: self.order.clone(),
+            processors: self.processors().collect(),
+            sequence: self
+                .order
+                .iter()
+                .map(|&operator| operator as usize)
+                .collect(),
+        }
+    }
+
+    /// Overwrites a solution of the same problem.
+    pub(super) fn copy_to(&self, solution: &mut Solution) {
+        for (to, from) in solution.processors.iter_mut().zip(self.processors()) {
+            *to = from;
+        }
+        for (to, &from) in solution.sequence.iter_mut().zip(&self.order) {
+            *to = from as usize;
         }
     }
 
     /// Ends and tails of all operators.
     #[cfg(test)]
-    pub(super) fn times(&self) -> (Vec<u64>, Vec<u64>) {
-        (self.ends.clone(), self.tails.clone())
+    pub(super) fn times(&self) -> Vec<(u64, u64)> {
+        self.nodes
+            .iter()
+            .map(|node| (node.end, node.tail))
+            .collect()
+    }
+
+    /// Whether `operator` is at this place already.
+    pub(super) fn is_at(&self, operator: usize, insertion: Insertion) -> bool {
+        self.nodes[operator].processor == insertion.processor
+            && self.position(index(operator)) == insertion.position as usize
     }
 
     /// Whether a longest path runs through `operator`.
     pub(super) fn is_critical(&self, operator: usize) -> bool {
-        let work = self.terrain.time(operator, self.processors[operator]);
-        let start = self.ends[operator].saturating_sub(work);
-        start.saturating_add(self.tails[operator]) >= self.makespan
+        let node = &self.nodes[operator];
+        let work = self.terrain.at(operator, node.processor).time;
+        node.end + node.tail >= self.makespan + work
     }
 
     /// Whether `operator` can run on `processor` while every required processor stays in use.
     pub(super) fn may_move(&self, operator: usize, processor: usize) -> bool {
-        let from = self.processors[operator];
+        let from = self.processor(operator);
         self.terrain.time(operator, processor) != NEVER
             && (from == processor
                 || self.terrain.must_use & (1 << from) == 0
                 || self.sequences[from].len() > 1)
     }
 
-    /// Times everything that is marked; what was before is forgotten.
-    pub(super) fn settle(&mut self) {
-        self.raise(u64::MAX);
-        self.lower();
-        self.old_ends.clear();
-        self.old_tails.clear();
+    /// Whether every required processor has an operator.
+    pub(super) fn is_complete(&self) -> bool {
+        let required = self.terrain.must_use;
+        required == 0
+            || (self.sequences.iter().enumerate()).all(|(processor, sequence)| {
+                required & (1 << processor) == 0 || !sequence.is_empty()
+            })
+    }
+
+    /// When all that `operator` reads has arrived at `processor`.
+    pub(super) fn ready(&self, operator: usize, processor: u32) -> u64 {
+        let mut ready = self.terrain.at(operator, processor).release;
+        for &arc in self.terrain.incoming(operator) {
+            let from = &self.nodes[arc.other as usize];
+            let way = self.terrain.cost(arc, from.processor, processor);
+            ready = ready.max(from.end + way);
+        }
+        ready
+    }
+
+    /// Longest path behind the end of `operator` on `processor`, but for the sequence.
+    pub(super) fn rest(&self, operator: usize, processor: u32) -> u64 {
+        let mut rest = self.terrain.at(operator, processor).way_home;
+        for &arc in self.terrain.outgoing(operator) {
+            let to = &self.nodes[arc.other as usize];
+            let way = self.terrain.cost(arc, processor, to.processor);
+            rest = rest.max(to.tail + way);
+        }
+        rest
     }
 
     /// Ends from what is marked on, and the makespan; `false` as soon as the makespan is known to be above `limit`.
-    pub(super) fn raise(&mut self, limit: u64) -> bool {
+    ///
+    /// Tails are those of before up to the place `settled`, and right from there on.
+    fn raise(&mut self, limit: u64, settled: u32) -> bool {
         let terrain = self.terrain;
         for word in 0..self.rising.len() {
             while self.rising[word] != 0 {
                 let bit = self.rising[word].trailing_zeros();
                 self.rising[word] &= self.rising[word] - 1;
-                let operator = self.order[word << 6 | bit as usize];
-                let processor = self.processors[operator];
-                let mut start =
-                    self.ends[self.before[operator]].max(terrain.release(operator, processor));
-                for &arc in terrain.incoming(operator) {
-                    let way = terrain.cost(arc, self.processors[arc.other], processor);
-                    start = start.max(self.ends[arc.other].saturating_add(way));
-                }
-                let end = start.saturating_add(terrain.time(operator, processor));
-                let old = self.ends[operator];
-                if end == old {
+                let place = word << 6 | bit as usize;
+                let operator = self.order[place] as usize;
+                let node = self.nodes[operator];
+                let at = *terrain.at(operator, node.processor);
+                let start = self
+                    .ready(operator, node.processor)
+                    .max(self.nodes[node.before as usize].end);
+                let end = start + at.time;
+                if end == node.end {
                     continue;
                 }
-                self.old_ends.push((operator, old));
-                self.ends[operator] = end;
-                if end > limit
-                    || end.saturating_add(terrain.least_tail(operator, processor)) > limit
-                {
+                let through = if place >= settled as usize {
+                    start + node.tail
+                } else {
+                    end + at.least_tail
+                };
+                if limit != u64::MAX && through > limit {
                     return false;
                 }
-                let after = self.after[operator];
-                if after < terrain.operators {
-                    mark(&mut self.rising, self.places[after]);
+                self.old_ends.push((index(operator), node.end));
+                self.nodes[operator].end = end;
+                if node.after != index(terrain.operators) {
+                    mark(&mut self.rising, self.nodes[node.after as usize].place);
                 }
                 for arc in terrain.outgoing(operator) {
-                    mark(&mut self.rising, self.places[arc.other]);
+                    mark(&mut self.rising, self.nodes[arc.other as usize].place);
                 }
             }
         }
         let mut makespan = 0;
         for &operator in &terrain.last {
-            let way = terrain.way_home(operator, self.processors[operator]);
-            makespan = self.ends[operator].saturating_add(way).max(makespan);
+            let node = &self.nodes[operator as usize];
+            let way = terrain.at(operator as usize, node.processor).way_home;
+            makespan = makespan.max(node.end + way);
         }
         self.makespan = makespan;
         makespan <= limit
     }
 
     /// Tails from what is marked back.
-    pub(super) fn lower(&mut self) {
+    fn lower(&mut self) {
         let terrain = self.terrain;
         for word in (0..self.falling.len()).rev() {
             while self.falling[word] != 0 {
                 let bit = self.falling[word].ilog2();
                 self.falling[word] &= !(1 << bit);
-                let operator = self.order[word << 6 | bit as usize];
-                let processor = self.processors[operator];
-                let mut rest =
-                    self.tails[self.after[operator]].max(terrain.way_home(operator, processor));
-                for &arc in terrain.outgoing(operator) {
-                    let way = terrain.cost(arc, processor, self.processors[arc.other]);
-                    rest = rest.max(self.tails[arc.other].saturating_add(way));
-                }
-                let tail = rest.saturating_add(terrain.time(operator, processor));
-                let old = self.tails[operator];
-                if tail == old {
+                let operator = self.order[word << 6 | bit as usize] as usize;
+                let node = self.nodes[operator];
+                let tail = self
+                    .rest(operator, node.processor)
+                    .max(self.nodes[node.after as usize].tail)
+                    + terrain.at(operator, node.processor).time;
+                if tail == node.tail {
                     continue;
                 }
-                self.old_tails.push((operator, old));
-                self.tails[operator] = tail;
-                let before = self.before[operator];
-                if before < terrain.operators {
-                    mark(&mut self.falling, self.places[before]);
+                self.old_tails.push((index(operator), node.tail));
+                self.nodes[operator].tail = tail;
+                if node.before != index(terrain.operators) {
+                    mark(&mut self.falling, self.nodes[node.before as usize].place);
                 }
                 for arc in terrain.incoming(operator) {
-                    mark(&mut self.falling, self.places[arc.other]);
+                    mark(&mut self.falling, self.nodes[arc.other as usize].place);
                 }
             }
         }
     }
 
-    /// Takes `operator` out, and times the rest; hands back where it was.
+    /// Moves operators to other processors at their places of the order, unless the makespan gets above `limit` or a required processor empty; then nothing changes.
     ///
-    /// It keeps its arcs and takes no time, nor do its moves: without it in the graph an insertion could close a cycle.
-    pub(super) fn take_out(&mut self, operator: usize) -> (usize, usize) {
+    /// Hands back in `changes` where they were.
+    pub(super) fn shift_all(&mut self, changes: &mut [(u32, u32)], limit: u64) -> bool {
         self.old_ends.clear();
         self.old_tails.clear();
-        let processor = self.processors[operator];
-        let position = self.unlink(operator);
-        self.processors[operator] = self.terrain.nowhere();
-        self.raise(u64::MAX);
-        self.lower();
-        (processor, position)
-    }
-
-    /// Puts the operator that was just taken out back where it was.
-    pub(super) fn put_back(&mut self, operator: usize, processor: usize, position: usize) {
-        self.link(operator, processor, position);
-        self.rising.fill(0);
-        self.falling.fill(0);
-        self.restore();
-    }
-
-    /// Puts the operator that was just taken out elsewhere; `false`, and nothing done, if operators without duration make that a cycle.
-    pub(super) fn put(&mut self, operator: usize, processor: usize, position: usize) -> bool {
-        self.link(operator, processor, position);
-        if !self.reorder(operator) {
-            // Sequences are by place again only once this is undone, so the position is not looked up.
-            self.unlink_at(operator, position);
-            self.processors[operator] = self.terrain.nowhere();
-            self.rising.fill(0);
-            self.falling.fill(0);
-            return false;
+        let mut settled = 0;
+        for (operator, processor) in &mut *changes {
+            settled = settled.max(self.nodes[*operator as usize].place + 1);
+            *processor = self.shift(*operator, *processor);
         }
-        // Marks made by linking are by places before the order changed.
-        self.rising.fill(0);
-        self.falling.fill(0);
-        self.mark_around(operator);
-        self.settle();
-        true
-    }
-
-    /// Moves `operator` to another processor at the same place of the order; times are those of before until [`State::raise`].
-    pub(super) fn shift(&mut self, operator: usize, processor: usize) {
-        self.unlink(operator);
-        let place = self.places[operator];
-        let position =
-            self.sequences[processor].partition_point(|&other| self.places[other] < place);
-        self.link(operator, processor, position);
-    }
-
-    /// Forgets how to take changes back; those from here on can be.
-    pub(super) fn begin(&mut self) {
-        self.old_ends.clear();
-        self.old_tails.clear();
-    }
-
-    /// Ends, tails and makespan as they were at [`State::begin`].
-    pub(super) fn restore(&mut self) {
+        let makespan = self.makespan;
+        if self.is_complete() && self.raise(limit, settled) {
+            self.lower();
+            return true;
+        }
+        for (operator, processor) in changes.iter_mut().rev() {
+            *processor = self.shift(*operator, *processor);
+        }
         self.rising.fill(0);
         self.falling.fill(0);
         while let Some((operator, end)) = self.old_ends.pop() {
-            self.ends[operator] = end;
+            self.nodes[operator as usize].end = end;
         }
-        while let Some((operator, tail)) = self.old_tails.pop() {
-            self.tails[operator] = tail;
-        }
+        self.makespan = makespan;
+        false
     }
 
-    /// Every place where `operator`, which is taken out, closes no cycle, with the makespan there (Mastrolilli and Gambardella, 2000).
-    pub(super) fn insertions(&self, operator: usize, from: usize, found: &mut Vec<Insertion>) {
-        found.clear();
-        let terrain = self.terrain;
-        let must_stay = terrain.must_use & (1 << from) != 0 && self.sequences[from].is_empty();
-        for processor in 0..terrain.processors {
-            let work = terrain.time(operator, processor);
-            if work == NEVER || (must_stay && processor != from) {
-                continue;
-            }
-            let sequence = &self.sequences[processor];
-            let mut ready = terrain.release(operator, processor);
-            for &arc in terrain.incoming(operator) {
-                let way = terrain.cost(arc, self.processors[arc.other], processor);
-                ready = ready.max(self.ends[arc.other].saturating_add(way));
-            }
-            let mut rest = terrain.way_home(operator, processor);
-            for &arc in terrain.outgoing(operator) {
-                let way = terrain.cost(arc, processor, self.processors[arc.other]);
-                rest = rest.max(self.tails[arc.other].saturating_add(way));
-            }
-            let (end, tail) = (self.ends[operator], self.tails[operator]);
-            let left = sequence.partition_point(|&other| self.ends[other] <= end);
-            let right = sequence.partition_point(|&other| self.tails[other] > tail);
-            let none = terrain.operators;
-            for position in left.min(right)..=left.max(right) {
-                let last = match position {
-                    0 => none,
-                    _ => sequence[position - 1],
-                };
-                let next = sequence.get(position).copied().unwrap_or(none);
-                let through = ready
-                    .max(self.ends[last])
-                    .saturating_add(work)
-                    .saturating_add(rest.max(self.tails[next]));
-                found.push(Insertion {
-                    processor,
-                    position,
-                    makespan: through.max(self.makespan),
-                });
-            }
-        }
-    }
-
-    fn mark_around(&mut self, operator: usize) {
-        let (rising, falling) = (&mut self.rising, &mut self.falling);
-        let place = self.places[operator];
-        mark(rising, place);
-        mark(falling, place);
-        for arc in self.terrain.outgoing(operator) {
-            mark(rising, self.places[arc.other]);
-        }
-        for arc in self.terrain.incoming(operator) {
-            mark(falling, self.places[arc.other]);
-        }
-        if let Some(&place) = self.places.get(self.after[operator]) {
-            mark(rising, place);
-        }
-        if let Some(&place) = self.places.get(self.before[operator]) {
-            mark(falling, place);
-        }
-    }
-
-    /// Takes an operator out of its sequence; hands back its position there.
-    fn unlink(&mut self, operator: usize) -> usize {
-        let place = self.places[operator];
-        let sequence = &self.sequences[self.processors[operator]];
-        let position = sequence.partition_point(|&other| self.places[other] < place);
-        self.unlink_at(operator, position);
-        position
-    }
-
-    fn unlink_at(&mut self, operator: usize, position: usize) {
+    /// Moves `operator` to another processor at the same place of the order; hands back where it was.
+    fn shift(&mut self, operator: u32, processor: u32) -> u32 {
+        let from = self.nodes[operator as usize].processor;
+        let place = self.nodes[operator as usize].place;
+        let position = self.position(operator);
         self.mark_around(operator);
-        let removed = self.sequences[self.processors[operator]].remove(position);
-        debug_assert_eq!(removed, operator, "sequences are by place");
-        let none = self.terrain.operators;
-        let (before, after) = (self.before[operator], self.after[operator]);
-        if before != none {
-            self.after[before] = after;
-        }
-        if after != none {
-            self.before[after] = before;
-        }
-        (self.before[operator], self.after[operator]) = (none, none);
+        self.unlink(operator, position);
+        let position = self.sequences[processor as usize]
+            .partition_point(|&other| self.nodes[other as usize].place < place);
+        self.link(operator, processor, position);
+        self.mark_around(operator);
+        from
     }
 
-    fn link(&mut self, operator: usize, processor: usize, position: usize) {
-        let none = self.terrain.operators;
-        let sequence = &mut self.sequences[processor];
+    /// Puts `operator` elsewhere; `false`, and nothing done, if operators without duration make that a cycle.
+    pub(super) fn insert(&mut self, operator: usize, to: Insertion) -> bool {
+        let (processor, position) = (to.processor, to.position as usize);
+        self.old_ends.clear();
+        self.old_tails.clear();
+        let operator = index(operator);
+        let old = self.nodes[operator as usize];
+        let old_position = self.position(operator);
+        self.unlink(operator, old_position);
+        self.link(operator, processor, position);
+        if !self.reorder(operator) {
+            self.unlink(operator, position);
+            self.link(operator, old.processor, old_position);
+            return false;
+        }
+        self.mark_around(operator);
+        if old.after != self.none() {
+            mark(&mut self.rising, self.nodes[old.after as usize].place);
+        }
+        if old.before != self.none() {
+            mark(&mut self.falling, self.nodes[old.before as usize].place);
+        }
+        self.raise(u64::MAX, 0);
+        self.lower();
+        true
+    }
+
+    fn mark_around(&mut self, operator: u32) {
+        let node = self.nodes[operator as usize];
+        mark(&mut self.rising, node.place);
+        mark(&mut self.falling, node.place);
+        for &Arc { other, .. } in self.terrain.outgoing(operator as usize) {
+            mark(&mut self.rising, self.nodes[other as usize].place);
+        }
+        for &Arc { other, .. } in self.terrain.incoming(operator as usize) {
+            mark(&mut self.falling, self.nodes[other as usize].place);
+        }
+        if node.after != self.none() {
+            mark(&mut self.rising, self.nodes[node.after as usize].place);
+        }
+        if node.before != self.none() {
+            mark(&mut self.falling, self.nodes[node.before as usize].place);
+        }
+    }
+
+    /// How many operators stand before `operator` on its processor.
+    pub(super) fn position(&self, operator: u32) -> usize {
+        let node = &self.nodes[operator as usize];
+        self.sequences[node.processor as usize]
+            .partition_point(|&other| self.nodes[other as usize].place < node.place)
+    }
+
+    /// Takes an operator out of its sequence.
+    fn unlink(&mut self, operator: u32, position: usize) {
+        let Node {
+            before,
+            after,
+            processor,
+            ..
+        } = self.nodes[operator as usize];
+        let removed = self.sequences[processor as usize].remove(position);
+        debug_assert_eq!(removed, operator, "sequences are by place");
+        // None has neighbours that nobody looks at.
+        self.nodes[before as usize].after = after;
+        self.nodes[after as usize].before = before;
+    }
+
+    fn link(&mut self, operator: u32, processor: u32, position: usize) {
+        let none = self.none();
+        let sequence = &mut self.sequences[processor as usize];
         let before = match position {
             0 => none,
             _ => sequence[position - 1],
         };
         let after = sequence.get(position).copied().unwrap_or(none);
         sequence.insert(position, operator);
-        (self.before[operator], self.after[operator]) = (before, after);
-        if before != none {
-            self.after[before] = operator;
-        }
-        if after != none {
-            self.before[after] = operator;
-        }
-        self.processors[operator] = processor;
-        self.mark_around(operator);
+        self.nodes[before as usize].after = operator;
+        self.nodes[after as usize].before = operator;
+        let node = &mut self.nodes[operator as usize];
+        (node.before, node.after, node.processor) = (before, after, processor);
     }
 
     /// Makes the order topological again after `operator` was linked: only between its first successor and its last predecessor (after Pearce and Kelly, 2007).
     /// `false`, and nothing done, if there is a cycle.
-    fn reorder(&mut self, operator: usize) -> bool {
-        let place = self.places[operator];
-        let (before, after) = (self.before[operator], self.after[operator]);
-        let incoming = self.terrain.incoming(operator);
-        let outgoing = self.terrain.outgoing(operator);
+    fn reorder(&mut self, operator: u32) -> bool {
+        let terrain = self.terrain;
+        let none = self.none();
+        let Node {
+            place,
+            before,
+            after,
+            ..
+        } = self.nodes[operator as usize];
+        let place = place as usize;
+        let incoming = terrain.incoming(operator as usize);
+        let outgoing = terrain.outgoing(operator as usize);
         // Half-open: behind the last predecessor, and at the first successor.
-        let low = incoming
-            .iter()
-            .map(|arc| self.places[arc.other] + 1)
-            .chain(self.places.get(before).map(|place| place + 1))
-            .max()
-            .unwrap_or(0);
-        let high = outgoing
-            .iter()
-            .map(|arc| self.places[arc.other])
-            .chain(self.places.get(after).copied())
-            .min()
-            .unwrap_or(self.terrain.operators);
+        let mut low = match before == none {
+            true => 0,
+            false => self.nodes[before as usize].place + 1,
+        };
+        for arc in incoming {
+            low = low.max(self.nodes[arc.other as usize].place + 1);
+        }
+        let mut high = match after == none {
+            true => none,
+            false => self.nodes[after as usize].place,
+        };
+        for arc in outgoing {
+            high = high.min(self.nodes[arc.other as usize].place);
+        }
+        let (low, high) = (low as usize, high as usize);
         if low <= high {
             if place < low {
                 self.order[place..low].rotate_left(1);
@@ -406,32 +426,32 @@ impl<'a> State<'a> {
         let (start, end) = (high.min(place), low.max(place + 1));
         self.stamp += 1;
         let stamp = self.stamp;
-        self.stamps[operator] = stamp;
-        for index in start..end {
-            let other = self.order[index];
-            let is_behind = self.stamps.get(self.before[other]) == Some(&stamp)
-                || self
-                    .terrain
-                    .incoming(other)
-                    .iter()
-                    .any(|arc| self.stamps[arc.other] == stamp);
-            if other != operator && is_behind {
-                self.stamps[other] = stamp;
+        self.stamps[operator as usize] = stamp;
+        for position in start..end {
+            let other = self.order[position];
+            if other == operator {
+                continue;
+            }
+            let is_behind = self.stamps[self.nodes[other as usize].before as usize] == stamp
+                || (terrain.incoming(other as usize).iter())
+                    .any(|arc| self.stamps[arc.other as usize] == stamp);
+            if is_behind {
+                self.stamps[other as usize] = stamp;
             }
         }
-        let is_cycle = self.stamps.get(before) == Some(&stamp)
-            || incoming.iter().any(|arc| self.stamps[arc.other] == stamp);
+        let is_cycle = self.stamps[before as usize] == stamp
+            || (incoming.iter()).any(|arc| self.stamps[arc.other as usize] == stamp);
         if is_cycle {
             return false;
         }
         self.moved.clear();
         let mut to = start;
-        for index in start..end {
-            let other = self.order[index];
+        for position in start..end {
+            let other = self.order[position];
             if other == operator {
                 continue;
             }
-            if self.stamps[other] == stamp {
+            if self.stamps[other as usize] == stamp {
                 self.moved.push(other);
             } else {
                 self.order[to] = other;
@@ -446,11 +466,11 @@ impl<'a> State<'a> {
 
     fn renumber(&mut self, start: usize, end: usize) {
         for place in start..end {
-            self.places[self.order[place]] = place;
+            self.nodes[self.order[place] as usize].place = index(place);
         }
     }
 }
 
-fn mark(bits: &mut [u64], place: usize) {
-    bits[place >> 6] |= 1 << (place & 63);
+fn mark(bits: &mut [u64], place: u32) {
+    bits[(place >> 6) as usize] |= 1 << (place & 63);
 }

@@ -1,7 +1,8 @@
 //! A problem as flat tables, so that timing an operator again is a few loads and comparisons.
 //!
 //! All tensors that one operator hands to another are one arc: they are complete together, so the slowest move counts.
-//! One more processor than there are stands for nowhere: an operator there takes no time and neither do its moves, which is what taking it out of a schedule means.
+
+use std::collections::BTreeMap;
 
 use paracompile_plan::Nanoseconds;
 
@@ -10,14 +11,29 @@ use super::super::bounds::{PRICE_UNIT, Paths, load_prices};
 
 /// Times where an operator is not supported.
 pub(super) const NEVER: u64 = u64::MAX;
+/// Longer times are taken for this, about an hour, so that paths of two million operators and moves need no check for overflow.
+const LONGEST: u64 = 1 << 42;
 
 /// One end of an arc as seen from the other.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arc {
     /// The other operator.
-    pub(super) other: usize,
+    pub(super) other: u32,
     /// Where the costs of the arc start in [`Terrain::costs`].
-    costs: usize,
+    costs: u32,
+}
+
+/// An operator on a processor.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct At {
+    /// Duration; [`NEVER`] where it is not supported.
+    pub(super) time: u64,
+    /// When what enters has arrived.
+    pub(super) release: u64,
+    /// How long outputs take home.
+    pub(super) way_home: u64,
+    /// Least time from its end to the end of all that depends on it.
+    pub(super) least_tail: u64,
 }
 
 /// Everything about a problem that does not depend on the schedule.
@@ -26,20 +42,16 @@ pub(super) struct Terrain {
     pub(super) processors: usize,
     /// Tables are indexed by `row << shift | processor`.
     shift: u32,
-    times: Vec<u64>,
-    /// When what enters has arrived.
-    releases: Vec<u64>,
-    /// How long outputs take home.
-    ways_home: Vec<u64>,
-    /// Least time from the end of an operator to the end of all that depends on it.
-    least_tails: Vec<u64>,
+    table: Vec<At>,
     /// Load prices, times duration.
     priced: Vec<f64>,
     incoming: Arcs,
     outgoing: Arcs,
     costs: Vec<u64>,
+    /// Operators that nothing precedes, or that read what enters: one of them is the first.
+    pub(super) first: Vec<u32>,
     /// Operators behind which nothing follows, or whose outputs go home: one of them is the last.
-    pub(super) last: Vec<usize>,
+    pub(super) last: Vec<u32>,
     pub(super) must_use: u16,
 }
 
@@ -70,30 +82,32 @@ impl Arcs {
 impl Terrain {
     pub(super) fn new(problem: &Problem) -> Self {
         let (operators, processors) = (problem.operators.len(), problem.homes.len());
-        let shift = (processors + 1).next_power_of_two().trailing_zeros();
+        let shift = processors.next_power_of_two().trailing_zeros();
         let mut terrain = Self {
             operators,
             processors,
             shift,
-            times: vec![0; operators << shift],
-            releases: vec![0; operators << shift],
-            ways_home: vec![0; operators << shift],
-            least_tails: vec![0; operators << shift],
+            table: vec![At::default(); operators << shift],
             priced: vec![0.0; operators << shift],
             incoming: Arcs::new(0, Vec::new()),
             outgoing: Arcs::new(0, Vec::new()),
             costs: Vec::new(),
+            first: Vec::new(),
             last: Vec::new(),
             must_use: problem.must_use,
         };
         terrain.fill_operators(problem);
         terrain.fill_arcs(problem);
-        terrain.last = (0..operators)
-            .filter(|&v| {
-                let writes = &problem.operators[v].writes;
-                terrain.outgoing(v).is_empty() || writes.iter().any(|&t| problem.tensors[t].to_io)
-            })
-            .collect();
+        let enters = |tensor: &usize| problem.tensors[*tensor].producer.is_none();
+        let goes_home = |tensor: &usize| problem.tensors[*tensor].to_io;
+        for (v, operator) in problem.operators.iter().enumerate() {
+            if terrain.incoming(v).is_empty() || operator.reads.iter().any(enters) {
+                terrain.first.push(index(v));
+            }
+            if terrain.outgoing(v).is_empty() || operator.writes.iter().any(goes_home) {
+                terrain.last.push(index(v));
+            }
+        }
         terrain
     }
 
@@ -103,30 +117,27 @@ impl Terrain {
         let paths = Paths::new(problem);
         for (v, operator) in problem.operators.iter().enumerate() {
             for (p, &home) in problem.homes.iter().enumerate() {
-                let at = self.at(v, p);
-                self.times[at] = operator.times[p].map_or(NEVER, Nanoseconds::count);
-                self.releases[at] = operator
+                let entering = operator
                     .reads
                     .iter()
                     .map(|&tensor| &problem.tensors[tensor])
                     .filter(|tensor| tensor.producer.is_none() && !tensor.is_held_for(home))
-                    .filter_map(|tensor| tensor.moves[tensor.held[0]][home])
-                    .map(|cost| cost.time.count())
-                    .max()
-                    .unwrap_or(0);
-                self.ways_home[at] = operator
+                    .filter_map(|tensor| tensor.moves[tensor.held[0]][home]);
+                let leaving = operator
                     .writes
                     .iter()
                     .map(|&tensor| &problem.tensors[tensor])
                     .filter(|tensor| tensor.to_io)
-                    .filter_map(|tensor| tensor.moves[home][problem.io])
-                    .map(|cost| cost.time.count())
-                    .max()
-                    .unwrap_or(0);
+                    .filter_map(|tensor| tensor.moves[home][problem.io]);
+                let row = v << self.shift | p;
+                let at = &mut self.table[row];
+                at.time = operator.times[p].map_or(NEVER, capped);
+                at.release = entering.map(|cost| capped(cost.time)).max().unwrap_or(0);
+                at.way_home = leaving.map(|cost| capped(cost.time)).max().unwrap_or(0);
                 if let Some(time) = operator.times[p] {
-                    self.least_tails[at] = paths.tail_of(v, p);
+                    at.least_tail = paths.tail_of(v, p).min(LONGEST);
                     let price = prices[p] as f64 / PRICE_UNIT as f64;
-                    self.priced[at] = price * time.count() as f64;
+                    self.priced[row] = price * time.count() as f64;
                 }
             }
         }
@@ -145,56 +156,55 @@ impl Terrain {
             .collect();
         pairs.sort_unstable();
         let (mut incoming, mut outgoing) = (Vec::new(), Vec::new());
-        let mut previous = None;
-        for (from, to, tensor) in pairs {
-            if previous != Some((from, to)) {
-                previous = Some((from, to));
-                let costs = self.costs.len();
-                self.costs.resize(costs + (1 << (2 * self.shift)), 0);
-                outgoing.push((from, Arc { other: to, costs }));
-                incoming.push((to, Arc { other: from, costs }));
-            }
-            let costs = self.costs.len() - (1 << (2 * self.shift));
-            for (p, &a) in problem.homes.iter().enumerate() {
-                for (q, &b) in problem.homes.iter().enumerate() {
-                    let cost = problem.tensors[tensor].moves[a][b];
-                    let slot = &mut self.costs[costs + (p << self.shift | q)];
-                    *slot = cost.map_or(0, |cost| cost.time.count()).max(*slot);
+        let mut known: BTreeMap<Vec<u64>, u32> = BTreeMap::new();
+        for tensors in pairs.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            let (from, to, _) = tensors[0];
+            let mut matrix = vec![0; 1 << (2 * self.shift)];
+            for &(_, _, tensor) in tensors {
+                for (p, &a) in problem.homes.iter().enumerate() {
+                    for (q, &b) in problem.homes.iter().enumerate() {
+                        let cost = problem.tensors[tensor].moves[a][b];
+                        let slot = &mut matrix[p << self.shift | q];
+                        *slot = cost.map_or(0, |cost| capped(cost.time)).max(*slot);
+                    }
                 }
             }
+            // Tensors of one size share their costs, so that they stay in the cache.
+            let costs = *known.entry(matrix).or_insert_with_key(|matrix| {
+                let start = index(self.costs.len());
+                self.costs.extend(matrix);
+                start
+            });
+            outgoing.push((
+                from,
+                Arc {
+                    other: index(to),
+                    costs,
+                },
+            ));
+            incoming.push((
+                to,
+                Arc {
+                    other: index(from),
+                    costs,
+                },
+            ));
         }
         self.incoming = Arcs::new(self.operators, incoming);
         self.outgoing = Arcs::new(self.operators, outgoing);
     }
 
-    /// The processor that stands for being taken out.
-    pub(super) const fn nowhere(&self) -> usize {
-        self.processors
-    }
-
-    const fn at(&self, operator: usize, processor: usize) -> usize {
-        operator << self.shift | processor
+    pub(super) fn at(&self, operator: usize, processor: u32) -> &At {
+        &self.table[operator << self.shift | processor as usize]
     }
 
     /// Duration; [`NEVER`] where it is not supported.
     pub(super) fn time(&self, operator: usize, processor: usize) -> u64 {
-        self.times[self.at(operator, processor)]
-    }
-
-    pub(super) fn release(&self, operator: usize, processor: usize) -> u64 {
-        self.releases[self.at(operator, processor)]
-    }
-
-    pub(super) fn way_home(&self, operator: usize, processor: usize) -> u64 {
-        self.ways_home[self.at(operator, processor)]
-    }
-
-    pub(super) fn least_tail(&self, operator: usize, processor: usize) -> u64 {
-        self.least_tails[self.at(operator, processor)]
+        self.table[operator << self.shift | processor].time
     }
 
     pub(super) fn priced(&self, operator: usize, processor: usize) -> f64 {
-        self.priced[self.at(operator, processor)]
+        self.priced[operator << self.shift | processor]
     }
 
     pub(super) fn incoming(&self, operator: usize) -> &[Arc] {
@@ -206,7 +216,16 @@ impl Terrain {
     }
 
     /// How long what the arc carries takes between two processors.
-    pub(super) fn cost(&self, arc: Arc, from: usize, to: usize) -> u64 {
-        self.costs[arc.costs + (from << self.shift | to)]
+    pub(super) fn cost(&self, arc: Arc, from: u32, to: u32) -> u64 {
+        self.costs[arc.costs as usize + ((from as usize) << self.shift | to as usize)]
     }
+}
+
+/// Indices of operators, places and processors are kept small.
+pub(super) fn index(large: usize) -> u32 {
+    u32::try_from(large).expect("problems have fewer than four billion operators and costs")
+}
+
+fn capped(time: Nanoseconds) -> u64 {
+    time.count().min(LONGEST)
 }

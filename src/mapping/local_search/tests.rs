@@ -6,7 +6,7 @@ use super::super::oracle::{
 use super::super::{Budget, Effort, Problem, Solution, heft, schedule};
 use super::improve;
 use super::state::State;
-use super::terrain::Terrain;
+use super::terrain::{Terrain, index};
 
 fn makespan(problem: &Problem, solution: &Solution) -> u64 {
     schedule(problem, solution).objective.makespan.count()
@@ -46,7 +46,7 @@ fn large_blocks_come_near_the_best_known() {
     }
 }
 
-/// Takes operators out and puts them somewhere else, and moves others at their place; every schedule is judged.
+/// Puts operators somewhere else, and moves others at their place; every schedule is judged.
 fn wander(problem: &Problem, seed: u64) -> Result<(), TestCaseError> {
     let Some(start) = heft(problem) else {
         return Ok(());
@@ -59,33 +59,22 @@ fn wander(problem: &Problem, seed: u64) -> Result<(), TestCaseError> {
         let operator = dice.index(terrain.operators);
         let before = state.makespan;
         if dice.below(3) == 0 {
-            let from = state.processors[operator];
             let to = dice.index(terrain.processors);
-            if !state.may_move(operator, to) || from == to {
+            if !state.may_move(operator, to) || state.processor(operator) == to {
                 continue;
             }
-            state.begin();
-            state.shift(operator, to);
             let limit = before + dice.below(4);
-            if state.raise(limit) {
-                state.lower();
-                prop_assert!(state.makespan <= limit);
-            } else {
-                state.shift(operator, from);
-                let known = makespan(problem, &changed(&state, operator, to));
-                prop_assert!(known > limit, "{} is not above {}", known, limit);
-                state.restore();
-                state.makespan = before;
-            }
+            let known = makespan(problem, &changed(&state, operator, to));
+            let is_done = state.shift_all(&mut [(index(operator), index(to))], limit);
+            prop_assert_eq!(is_done, known <= limit);
+            prop_assert_eq!(state.makespan, if is_done { known } else { before });
         } else {
-            let (processor, position) = state.take_out(operator);
-            state.insertions(operator, processor, &mut places);
+            state.insertions(operator, &mut places);
+            let here = places.iter().find(|place| state.is_at(operator, **place));
+            prop_assert_eq!(here.map(|place| place.makespan), Some(before));
             let place = places[dice.index(places.len())];
-            if state.put(operator, place.processor, place.position) {
-                prop_assert_eq!(state.makespan, place.makespan);
-            } else {
-                state.put_back(operator, processor, position);
-                state.makespan = before;
+            if state.insert(operator, place) {
+                prop_assert!(state.makespan <= place.makespan);
             }
         }
         prop_assert_eq!(state.makespan, makespan(problem, &state.solution()));
@@ -93,7 +82,7 @@ fn wander(problem: &Problem, seed: u64) -> Result<(), TestCaseError> {
             &state.times(),
             &State::new(&terrain, &state.solution()).times()
         );
-        let used = state.processors.iter().fold(0_u16, |set, p| set | 1 << p);
+        let used = state.processors().fold(0_u16, |set, p| set | 1 << p);
         prop_assert_eq!(problem.must_use & !used, 0);
     }
     Ok(())

@@ -9,11 +9,11 @@ use paracompile_plan::Nanoseconds;
 
 use crate::mapping::{Budget, Problem};
 use crate::milp::{
-    self, Limits, LinearProgram, MilpError, Relaxed as LinearStatus, Remaining, Scale, Watch,
+    self, Limits, LinearProgram, MilpError, Relaxed as LinearStatus, Scale, Status, Watch,
 };
 
 use super::cuts::Cut;
-use super::ground::Ground;
+use super::ground::{Ground, signed};
 use super::separate::{Point, separate};
 use super::spans::Span;
 use super::statement::Statement;
@@ -32,43 +32,30 @@ const STALL: i64 = 5_000;
 /// Programs with whole assignments a horizon: after each, rows that its point violates are added.
 const REPAIRS: u32 = 2;
 
-/// Of the interval that is left, a trial takes this many tenths, and an interval of less than a [`CLOSE`]th is left alone.
+/// Of the interval that is left, a trial takes this many tenths, and one that is closer to the bound than a [`CLOSE`]th of the makespan is not worth it.
 const TENTHS: i64 = 3;
-const CLOSE: i64 = 200;
+const CLOSE: i64 = 2_000;
 
-/// How much counted work the bound may take.
+/// How much counted work a bound may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// Horizons that are tried, for the linear relaxation and again for whole assignments.
-    pub trials: u32,
-    /// Rounds of rows a horizon.
+    /// Rounds of rows for each horizon.
     pub rounds: u32,
-    /// Simplex iterations of all linear programs.
-    pub iterations: u32,
-    /// Branch-and-bound nodes a horizon with whole assignments; zero for none.
-    pub nodes: u32,
+    /// Horizons that the linear program tries.
+    pub trials: u32,
+    /// Branch-and-bound nodes of each integer program; none without.
+    pub nodes: Option<NonZeroU32>,
+    /// Horizons that the integer program tries.
+    pub refutations: u32,
 }
 
-/// How the best bound came about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RelaxationMethod {
-    /// No better than what was known.
-    Known,
-    /// Multipliers of the linear relaxation, in integers.
-    Linear,
-    /// The relaxation with whole assignments, by the solver's word.
-    Integer,
-}
-
-/// A bound, and how much of it does not depend on the solver's word.
+/// What a relaxation proves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Relaxed {
-    /// No schedule is shorter.
+    /// No schedule takes less, by integer arithmetic and the word of the MILP solver.
     pub bound: Nanoseconds,
-    /// The part that was proven in integers; at most `bound`.
+    /// No schedule takes less, by integer arithmetic alone.
     pub certified: Nanoseconds,
-    /// Where `bound` comes from.
-    pub method: RelaxationMethod,
 }
 
 /// Raises `floor`, a bound that is known, towards `known`, the makespan of a schedule.
@@ -79,50 +66,39 @@ pub fn relaxation_bound(
     work: Work,
     budget: Budget<'_>,
 ) -> Relaxed {
-    let mut best = Relaxed {
+    let mut relaxed = Relaxed {
         bound: floor,
         certified: floor,
-        method: RelaxationMethod::Known,
     };
     if known.count() >= LARGEST || floor >= known || problem.operators.len() < 2 {
-        return best;
+        return relaxed;
     }
     let ground = Ground::new(problem);
     let mut search = Search {
         ground: &ground,
         budget,
-        work,
-        iterations: work.iterations,
-        low: signed(floor),
-        high: signed(known),
+        rounds: work.rounds,
+        low: signed(floor.count()),
+        high: signed(known.count()),
         active: BTreeSet::new(),
         present: BTreeSet::new(),
     };
-    search.bisect(search.high - 1, |search, trial| search.linear_below(trial));
-    if search.low > signed(floor) {
-        best = Relaxed {
-            bound: unsigned(search.low),
-            certified: unsigned(search.low),
-            method: RelaxationMethod::Linear,
-        };
+    search.bisect(work.trials, search.high - 1, Search::linear_below);
+    relaxed.certified = unsigned(search.low);
+    if let Some(nodes) = work.nodes {
+        let first = search.between(search.high);
+        search.bisect(work.refutations, first, |search, trial| {
+            search.integer_below(trial, nodes)
+        });
     }
-    if let Some(nodes) = NonZeroU32::new(work.nodes) {
-        let first = search.between();
-        search.bisect(first, |search, trial| search.integer_below(trial, nodes));
-        if unsigned(search.low) > best.bound {
-            best.bound = unsigned(search.low);
-            best.method = RelaxationMethod::Integer;
-        }
-    }
-    best
+    relaxed.bound = unsigned(search.low);
+    relaxed
 }
 
 struct Search<'a> {
     ground: &'a Ground<'a>,
     budget: Budget<'a>,
-    work: Work,
-    /// Simplex iterations that are left.
-    iterations: u32,
+    rounds: u32,
     /// No schedule is shorter.
     low: i64,
     /// The makespan of a schedule.
@@ -134,20 +110,21 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// A horizon not far above what is refuted.
-    fn between(&self) -> i64 {
-        self.low + (self.high - self.low) * TENTHS / 10
+    /// A horizon not far above what is refuted, below one that could not be.
+    fn between(&self, open: i64) -> i64 {
+        self.low + (open - self.low) * TENTHS / 10
     }
 
     /// Tries horizons, ever closer to what is refuted.
     fn bisect(
         &mut self,
+        trials: u32,
         first: i64,
         mut bound_below: impl FnMut(&mut Self, i64) -> Result<i64, MilpError>,
     ) {
         let mut trial = first;
         let mut open = self.high;
-        for _ in 0..self.work.trials {
+        for _ in 0..trials {
             if self.low >= open || self.budget.should_stop() {
                 break;
             }
@@ -155,21 +132,14 @@ impl Search<'_> {
             let Ok(found) = bound_below(self, trial) else {
                 break;
             };
-            if std::env::var("LPLOG").is_ok() {
-                eprintln!(
-                    "trial {trial}: {} -> {found}; gap {:.3}%",
-                    self.low,
-                    100.0 * (self.high - found.min(trial + 1)) as f64 / self.high as f64
-                );
-            } // PROBE
             if found > trial {
                 self.low = self.low.max(trial + 1);
             } else {
                 self.low = self.low.max(found);
                 open = open.min(trial);
             }
-            trial = self.low + (open - self.low) * TENTHS / 10;
-            if trial <= self.low + self.high / (10 * CLOSE) {
+            trial = self.between(open);
+            if trial <= self.low + self.high / CLOSE {
                 break;
             }
         }
@@ -192,16 +162,10 @@ impl Search<'_> {
         let mut statement = Statement::new(self.ground, &windows, self.low);
         let mut bound = self.tighten(&mut statement)?;
         let budget = self.budget;
-        let ask = move || {
-            if budget.should_stop() {
-                Remaining::Nothing
-            } else {
-                Remaining::Unlimited
-            }
-        };
+        let remaining = move || budget.remaining();
         let limits = Limits {
             nodes,
-            watch: Watch::Asked(&ask),
+            watch: Watch::Asked(&remaining),
         };
         let scale = Scale::new([1], self.high.unsigned_abs(), windows.time.len() + 1)?;
         let mut is_choice = vec![false; statement.program.columns.len()];
@@ -216,26 +180,11 @@ impl Search<'_> {
             let model = statement
                 .program
                 .to_model(&scale, |column| is_choice[column]);
-            let clock = std::time::Instant::now(); // PROBE
             let outcome = milp::solve(&model, &scale, None, &limits)?;
-            if std::env::var("LPLOG").is_ok() {
-                eprintln!(
-                    "  integer {:?} {} -> {} inc {:?} rows {} {:.2}s",
-                    outcome.status,
-                    bound,
-                    scale.lower_bound(outcome.bound),
-                    outcome
-                        .incumbent
-                        .as_ref()
-                        .map(|i| i.objective * 1.0 / scale.to_units(1)),
-                    statement.program.rows.len(),
-                    clock.elapsed().as_secs_f64()
-                );
-            } // PROBE
-            if outcome.status == milp::Status::Infeasible {
+            if outcome.status == Status::Infeasible {
                 return Ok(horizon + 1);
             }
-            bound = bound.max(super::ground::signed(scale.lower_bound(outcome.bound)));
+            bound = bound.max(signed(scale.lower_bound(outcome.bound)));
             let Some(found) = outcome.incumbent else {
                 break;
             };
@@ -265,8 +214,7 @@ impl Search<'_> {
         let mut linear: Option<LinearProgram> = None;
         let mut best = self.low;
         let mut stalled = 0;
-        let clock = std::time::Instant::now(); // PROBE
-        for _ in 0..self.work.rounds {
+        for _ in 0..self.rounds {
             for cut in wanted.drain(..).filter(|&cut| present.insert(cut)) {
                 let row = cut.row(statement, self.low);
                 if let Some(row) = row {
@@ -282,31 +230,17 @@ impl Search<'_> {
                 program.add(row)?;
             }
             let suggestion = loop {
-                let slice = SLICE.min(self.iterations);
-                self.iterations -= slice;
-                let (next, suggestion) = program.solve(slice)?;
+                let (next, suggestion) = program.solve(SLICE, self.budget.left())?;
                 program = next;
-                let is_over = self.iterations == 0 || self.budget.should_stop();
-                if suggestion.status != LinearStatus::Unfinished || is_over {
+                let is_over = suggestion.status != LinearStatus::Unfinished;
+                if is_over || self.budget.should_stop() {
                     break suggestion;
                 }
             };
             let bound = statement.program.bound(&suggestion.multipliers);
             let gain = bound.unwrap_or(best) - best;
             best = best.max(bound.unwrap_or(best));
-            if std::env::var("LPLOG").is_ok() {
-                eprintln!(
-                    "  {:?}: rows {} + {} cols {} obj {:.1} stretch {:.2} certified {bound:?} {:.2}s",
-                    suggestion.status,
-                    base,
-                    cuts.len(),
-                    statement.program.columns.len(),
-                    suggestion.values[statement.makespan] as f64 / 1048576.0,
-                    suggestion.values[statement.stretch] as f64 / 1048576.0,
-                    clock.elapsed().as_secs_f64()
-                );
-            } // PROBE
-            if suggestion.multipliers.len() == base + cuts.len() {
+            if suggestion.status == LinearStatus::Optimal {
                 self.active = cuts
                     .iter()
                     .zip(&suggestion.multipliers[base..])
@@ -319,7 +253,7 @@ impl Search<'_> {
             } else {
                 0
             };
-            let is_over = best > horizon || stalled >= STALLED || self.iterations == 0;
+            let is_over = best > horizon || stalled >= STALLED;
             if suggestion.status != LinearStatus::Optimal || is_over || self.budget.should_stop() {
                 break;
             }
@@ -346,10 +280,6 @@ impl Search<'_> {
             .map(|processor| Cut::LoadBetween(Span::whole(None, None, processor)));
         ends.chain(loads).collect()
     }
-}
-
-fn signed(time: Nanoseconds) -> i64 {
-    super::ground::signed(time.count())
 }
 
 fn unsigned(time: i64) -> Nanoseconds {

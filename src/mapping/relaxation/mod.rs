@@ -16,4 +16,4 @@ mod windows;
 #[cfg(test)]
 mod tests;
 
-pub use bound::{RelaxationMethod, Relaxed, Work, relaxation_bound};
+pub use bound::{Relaxed, Work, relaxation_bound};

@@ -1,0 +1,391 @@
+//! A whole problem as a series of blocks between its gates, without stages or pipelines.
+//!
+//! A gate is comparable with every other operator and nothing passes it, so blocks between gates do not overlap in time; where the gate's tensor lies is the state between them.
+//! The shortest way through the (entry, exit) matrices of the blocks is the optimum where all of it is solved.
+//! Matrices start as lower bounds, and only what lies on a shortest way is solved, until all of one is: most entries never are.
+//! What the exact search leaves open is handed to whoever asks, and keeps its bound.
+
+use paracompile_plan::Nanoseconds;
+
+use super::super::exact::solve_exactly;
+use super::super::{
+    Budget, Effort, Method, Methods, Operator, Outcome, Problem, Proof, Solution, Tensor, heft,
+    improve, lower_bound, schedule, single,
+};
+use super::cut_points::cut_points;
+
+/// A mapping of a whole problem with a bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Series {
+    /// The mapping.
+    pub solution: Solution,
+    /// No mapping takes less.
+    pub bound: Nanoseconds,
+    /// How its blocks were solved.
+    pub methods: Methods,
+    /// How many blocks there are.
+    pub blocks: usize,
+}
+
+/// What improves value or bound of a block, with one place of entry and exit, that the exact search left open.
+pub type Rung<'a> = &'a dyn Fn(&Problem, Outcome<Solution>) -> Outcome<Solution>;
+
+/// Solves `problem` block by block.
+///
+/// `None` where processors must be used, which is a condition on all blocks together, or where there is no mapping.
+pub fn series(
+    problem: &Problem,
+    effort: Effort,
+    rung: Rung<'_>,
+    budget: Budget<'_>,
+) -> Option<Series> {
+    if problem.must_use != 0 {
+        return None;
+    }
+    let mut blocks = blocks(problem);
+    loop {
+        let (bound, way) = shortest(&blocks, |cell| cell.bound)?;
+        let open = way
+            .iter()
+            .enumerate()
+            .map(|(block, &(entry, exit))| (block, entry, exit))
+            .find(|&(block, entry, exit)| !blocks[block].cell(entry, exit).is_tried);
+        let Some((block, entry, exit)) = open else {
+            // What was not asked for has no value; the shortest way by bounds has one everywhere.
+            let (_, way) = shortest(&blocks, |cell| cell.known.as_ref().map(|known| known.0))?;
+            return Some(joined(&blocks, &way, Nanoseconds::new(bound)));
+        };
+        blocks[block].solve(entry, exit, effort, rung, budget);
+    }
+}
+
+/// The operators between two gates.
+struct Block {
+    begin: usize,
+    /// The problem with what enters at each place where it can be.
+    entries: Vec<Problem>,
+    /// Places where the last operator can run; `None` where that does not matter.
+    exits: Vec<Option<usize>>,
+    /// By entry, then by exit.
+    cells: Vec<Cell>,
+}
+
+/// One way into a block and one way out.
+struct Cell {
+    /// No mapping takes less; `None` if there is none.
+    bound: Option<u64>,
+    known: Option<(u64, Solution, Method)>,
+    is_tried: bool,
+}
+
+impl Block {
+    fn cell(&self, entry: usize, exit: usize) -> &Cell {
+        &self.cells[entry * self.exits.len() + exit]
+    }
+
+    /// The problem of a cell.
+    fn variant(&self, entry: usize, exit: usize) -> Problem {
+        let mut variant = self.entries[entry].clone();
+        if let (Some(place), Some(last)) = (self.exits[exit], variant.operators.last_mut()) {
+            for (time, &home) in last.times.iter_mut().zip(&variant.homes) {
+                if home != place {
+                    *time = None;
+                }
+            }
+        }
+        variant
+    }
+
+    fn solve(
+        &mut self,
+        entry: usize,
+        exit: usize,
+        effort: Effort,
+        rung: Rung<'_>,
+        budget: Budget<'_>,
+    ) {
+        let variant = self.variant(entry, exit);
+        let at = entry * self.exits.len() + exit;
+        let cell = &mut self.cells[at];
+        cell.is_tried = true;
+        let Some(start) = heft(&variant) else {
+            cell.bound = None;
+            return;
+        };
+        let count = variant.operators.len();
+        let start = if count <= LARGEST_AT_ONCE {
+            start
+        } else {
+            improve(&variant, &start, MOVES, budget)
+        };
+        let bound = Nanoseconds::new(cell.bound.unwrap_or(0));
+        let exact = solve_exactly(&variant, &start, effort.exact_states(), budget);
+        let method = if exact.is_some() {
+            Method::Exact
+        } else {
+            Method::LocalSearch
+        };
+        let mut outcome = exact.unwrap_or(Outcome {
+            value: start,
+            proof: Proof::WithinGap { bound },
+        });
+        if outcome.proof != Proof::Optimal {
+            outcome = rung(&variant, outcome);
+        }
+        let value = schedule(&variant, &outcome.value).objective.makespan;
+        let bound = bound.max(outcome.proof.bound(value));
+        cell.bound = Some(bound.count());
+        cell.known = Some((value.count(), outcome.value, method));
+    }
+}
+
+/// Up to this size the exact search finds good schedules faster than a local one.
+const LARGEST_AT_ONCE: usize = 14;
+
+/// Moves of the local search for a cutoff.
+const MOVES: u64 = 20_000;
+
+fn blocks(problem: &Problem) -> Vec<Block> {
+    let mut places: Vec<usize> = problem.homes.clone();
+    places.sort_unstable();
+    places.dedup();
+    let ends = ends(problem);
+    let mut begin = 0;
+    let mut before = vec![None];
+    let mut blocks = Vec::new();
+    for &end in &ends {
+        let exits: Vec<Option<usize>> = if end == problem.operators.len() {
+            vec![None]
+        } else {
+            places.iter().copied().map(Some).collect()
+        };
+        let mut block = Block {
+            begin,
+            entries: before
+                .iter()
+                .map(|&place| part(problem, begin, end, place))
+                .collect(),
+            exits: exits.clone(),
+            cells: Vec::new(),
+        };
+        for entry in 0..block.entries.len() {
+            for exit in 0..exits.len() {
+                let variant = block.variant(entry, exit);
+                block.cells.push(first_cell(&variant));
+            }
+        }
+        blocks.push(block);
+        begin = end;
+        before = exits;
+    }
+    blocks
+}
+
+/// What is known of a cell without search: all of it, if there is one operator.
+fn first_cell(variant: &Problem) -> Cell {
+    let is_possible = variant
+        .operators
+        .iter()
+        .all(|operator| operator.times.iter().any(Option::is_some));
+    if !is_possible {
+        return Cell {
+            bound: None,
+            known: None,
+            is_tried: true,
+        };
+    }
+    if variant.operators.len() > 1 {
+        return Cell {
+            bound: Some(lower_bound(variant).count()),
+            known: None,
+            is_tried: false,
+        };
+    }
+    let best = (0..variant.homes.len())
+        .filter_map(|processor| single(variant, processor))
+        .map(|solution| {
+            (
+                schedule(variant, &solution).objective.makespan.count(),
+                solution,
+            )
+        })
+        .min_by_key(|(value, _)| *value);
+    Cell {
+        bound: best.as_ref().map(|(value, _)| *value),
+        known: best.map(|(value, solution)| (value, solution, Method::SingleProcessor)),
+        is_tried: true,
+    }
+}
+
+/// The least sum of `length` over all blocks, and entry and exit of each; `None` if there is no way.
+fn shortest(
+    blocks: &[Block],
+    length: impl Fn(&Cell) -> Option<u64>,
+) -> Option<(u64, Vec<(usize, usize)>)> {
+    let mut least: Vec<Option<u64>> = vec![Some(0)];
+    let mut from: Vec<Vec<usize>> = Vec::new();
+    for block in blocks {
+        let ways: Vec<Option<(u64, usize)>> = (0..block.exits.len())
+            .map(|exit| {
+                (0..least.len())
+                    .filter_map(|entry| {
+                        Some((least[entry]? + length(block.cell(entry, exit))?, entry))
+                    })
+                    .min()
+            })
+            .collect();
+        least = ways.iter().map(|way| way.map(|(sum, _)| sum)).collect();
+        from.push(
+            ways.iter()
+                .map(|way| way.map_or(0, |(_, entry)| entry))
+                .collect(),
+        );
+    }
+    let (sum, mut exit) = least
+        .iter()
+        .enumerate()
+        .filter_map(|(exit, sum)| Some(((*sum)?, exit)))
+        .min()?;
+    let mut way = Vec::new();
+    for entries in from.iter().rev() {
+        way.push((entries[exit], exit));
+        exit = entries[exit];
+    }
+    way.reverse();
+    Some((sum, way))
+}
+
+fn joined(blocks: &[Block], way: &[(usize, usize)], bound: Nanoseconds) -> Series {
+    let mut solution = Solution {
+        processors: Vec::new(),
+        sequence: Vec::new(),
+    };
+    let mut methods = Methods::default();
+    for (block, &(entry, exit)) in blocks.iter().zip(way) {
+        let Some((_, part, method)) = &block.cell(entry, exit).known else {
+            continue;
+        };
+        solution.processors.extend(&part.processors);
+        solution
+            .sequence
+            .extend(part.sequence.iter().map(|offset| block.begin + offset));
+        methods = methods.with(*method);
+    }
+    Series {
+        solution,
+        bound,
+        methods,
+        blocks: blocks.len(),
+    }
+}
+
+/// Positions behind gates, and the end.
+fn ends(problem: &Problem) -> Vec<usize> {
+    let positions: Vec<usize> = (0..=problem.operators.len()).collect();
+    cut_points(problem, &positions)
+        .into_iter()
+        .filter(|cut| cut.separates && cut.position > 0)
+        .map(|cut| cut.position)
+        .collect()
+}
+
+/// The operators from `begin` to `end` with what enters held at `place`.
+fn part(problem: &Problem, begin: usize, end: usize, place: Option<usize>) -> Problem {
+    let range = begin..end;
+    let mut tensors: Vec<usize> = problem.operators[range.clone()]
+        .iter()
+        .flat_map(|operator| operator.reads.iter().chain(&operator.writes).copied())
+        .collect();
+    tensors.sort_unstable();
+    tensors.dedup();
+    let local = |tensor: &usize| {
+        tensors
+            .binary_search(tensor)
+            .expect("the part holds every tensor that its operators touch")
+    };
+    let operators = problem.operators[range.clone()]
+        .iter()
+        .map(|operator| Operator {
+            reads: operator.reads.iter().map(local).collect(),
+            writes: operator.writes.iter().map(local).collect(),
+            ..operator.clone()
+        })
+        .collect();
+    let tensors = tensors
+        .iter()
+        .map(|&index| {
+            let tensor = &problem.tensors[index];
+            let producer = tensor.producer.filter(|producer| range.contains(producer));
+            let entered = producer.is_none() && tensor.producer.is_some();
+            Tensor {
+                producer: producer.map(|producer| producer - begin),
+                held: if entered {
+                    place.into_iter().collect()
+                } else {
+                    tensor.held.clone()
+                },
+                readers: tensor
+                    .readers
+                    .iter()
+                    .filter(|reader| range.contains(reader))
+                    .map(|reader| reader - begin)
+                    .collect(),
+                to_io: tensor.to_io,
+                moves: tensor.moves.clone(),
+            }
+        })
+        .collect();
+    Problem {
+        homes: problem.homes.clone(),
+        locations: problem.locations,
+        io: problem.io,
+        operators,
+        tensors,
+        must_use: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::super::oracle::{brute_force_best, instance, random_series};
+    use super::super::super::schedule;
+    use super::*;
+
+    fn as_it_is(_: &Problem, outcome: Outcome<Solution>) -> Outcome<Solution> {
+        outcome
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn blocks_in_series_have_the_optimum_of_the_whole(seed: u64, blocks in 1..4_usize, processors in 1..4_usize) {
+            let whole = random_series(seed, blocks, processors);
+            let optimum = brute_force_best(&whole);
+            let found = series(&whole, Effort::Normal, &as_it_is, Budget::UNLIMITED);
+            prop_assert_eq!(found.is_some(), optimum.is_some());
+            if let (Some(found), Some(optimum)) = (found, optimum) {
+                let makespan = schedule(&whole, &found.solution).objective.makespan;
+                prop_assert_eq!(makespan, optimum.makespan);
+                prop_assert_eq!(found.bound, optimum.makespan);
+            }
+        }
+    }
+
+    #[test]
+    fn inception_is_solved_block_by_block() {
+        let (problem, known) = instance("incv3_p3");
+        let found = series(&problem, Effort::Quick, &as_it_is, Budget::UNLIMITED).unwrap();
+        assert!(found.blocks >= 20, "{} blocks", found.blocks);
+        assert_eq!(found.bound.count(), known);
+        assert_eq!(
+            schedule(&problem, &found.solution)
+                .objective
+                .makespan
+                .count(),
+            known
+        );
+    }
+}

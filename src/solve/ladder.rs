@@ -1,0 +1,412 @@
+//! The ladder for a whole problem: list schedules, exact blocks between gates, then search and bounds by turns.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use paracompile_plan::Nanoseconds;
+use paracompile_plan::plan::StoppedBy;
+
+use super::judge::{Fault, Placed};
+use super::{Instance, Method, judge};
+use crate::mapping::decompose::series;
+use crate::mapping::fine::{self, FineError, Formulation, Settings};
+use crate::mapping::frontier::{self, Coverage, Reached};
+use crate::mapping::{
+    Budget, Effort, ListRule, Outcome, Problem, Solution, Work, improve, lower_bound,
+    relaxation_bound, schedule, single,
+};
+use crate::milp::{Limits, Remaining, Watch};
+
+/// What to solve an instance with.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// Which rungs.
+    pub method: Method,
+    /// Counted work where no proof is reached.
+    pub effort: Effort,
+    /// A value within this gap, in millionths, is good enough.
+    pub gap_millionths: u32,
+    /// Whether the user interrupted.
+    pub interrupted: &'a (dyn Fn() -> bool + Sync),
+    /// How much time is left; `None` without a limit, and then the answer is a function of the instance.
+    pub left: Option<&'a (dyn Fn() -> Duration + Sync)>,
+    /// Told of value and bound whenever one of them got better.
+    pub progress: &'a (dyn Fn(&Progress) + Sync),
+}
+
+/// How far a solve is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// The best value so far.
+    pub value: u64,
+    /// No schedule is below.
+    pub bound: u64,
+}
+
+impl fmt::Debug for Request<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("method", &self.method)
+            .field("effort", &self.effort)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A judged schedule and what is known about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// Its makespan, in units of the last digit.
+    pub value: u64,
+    /// No schedule is below.
+    pub bound: u64,
+    /// What is known of the same without trust in a solver's arithmetic; at most `bound`.
+    pub certified: u64,
+    /// How value and bound were found.
+    pub method: String,
+    /// Why the solve ended.
+    pub stopped_by: StoppedBy,
+    /// Where and when each operator runs, by the instance's numbers.
+    pub placed: Vec<Placed>,
+}
+
+impl Answer {
+    /// `1 − bound / value`.
+    #[expect(clippy::cast_precision_loss, reason = "a printed figure")]
+    pub fn gap(&self) -> f64 {
+        if self.value == self.bound {
+            0.0
+        } else {
+            1.0 - self.bound as f64 / self.value as f64
+        }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SolveError {
+    /// The chosen method is not for problems of this kind.
+    #[error("{method}: {why}")]
+    Unsuitable {
+        /// The method.
+        method: &'static str,
+        /// What it lacks.
+        why: String,
+    },
+    /// A solver's claim that contradicts a schedule, or a schedule that is none: our fault.
+    #[error("a fault of paracompile: {0}")]
+    Refuted(String),
+}
+
+impl From<Fault> for SolveError {
+    fn from(fault: Fault) -> Self {
+        Self::Refuted(fault.to_string())
+    }
+}
+
+/// Solves an instance; the answer is judged from the instance alone.
+pub fn solve(instance: &Instance, request: &Request<'_>) -> Result<Answer, SolveError> {
+    let problem = instance.problem();
+    let mut ladder = Ladder::new(&problem, request)?;
+    match request.method {
+        Method::Auto => ladder.climb()?,
+        Method::Frontier => ladder.frontier()?,
+        Method::Milp => ladder.program(Formulation::Strengthened)?,
+        Method::BigM => ladder.program(Formulation::Plain)?,
+        Method::LocalSearch => ladder.search(),
+        Method::List(_) => {}
+    }
+    ladder.answer(instance)
+}
+
+/// What is known so far.
+struct Ladder<'a> {
+    problem: &'a Problem,
+    request: &'a Request<'a>,
+    solution: Solution,
+    value: u64,
+    found_by: String,
+    bound: u64,
+    certified: u64,
+    bound_by: String,
+}
+
+impl<'a> Ladder<'a> {
+    /// Starts with the best that is quick: the method's own rule, or the best list schedule.
+    fn new(problem: &'a Problem, request: &'a Request<'a>) -> Result<Self, SolveError> {
+        let rules = match request.method {
+            Method::List(rule) => vec![rule],
+            Method::Auto | Method::Frontier | Method::Milp | Method::BigM | Method::LocalSearch => {
+                ListRule::ALL.to_vec()
+            }
+        };
+        let by_rule = rules
+            .iter()
+            .filter_map(|rule| Some((rule.schedule(problem)?, rule.name())));
+        let alone = (0..problem.homes.len())
+            .filter(|_| !matches!(request.method, Method::List(_)))
+            .filter_map(|processor| Some((single(problem, processor)?, "single")));
+        let (value, solution, found_by) = by_rule
+            .chain(alone)
+            .map(|(solution, name)| (value_of(problem, &solution), solution, name))
+            .min_by_key(|(value, _, _)| *value)
+            .ok_or_else(|| SolveError::Refuted("no list schedule".to_owned()))?;
+        let bound = lower_bound(problem).count();
+        let ladder = Self {
+            problem,
+            request,
+            solution,
+            value,
+            found_by: found_by.to_owned(),
+            bound,
+            certified: bound,
+            bound_by: "intervals".to_owned(),
+        };
+        ladder.tell();
+        Ok(ladder)
+    }
+
+    fn climb(&mut self) -> Result<(), SolveError> {
+        if self.is_done() {
+            return Ok(());
+        }
+        let solved = self.within(1.0, |ladder, budget| {
+            let effort = ladder.request.effort;
+            // The ladder itself goes on with a problem without gates.
+            let rung = |block: &Problem, outcome: Outcome<Solution>| {
+                let count = block.operators.len();
+                if count == ladder.problem.operators.len() {
+                    return outcome;
+                }
+                Outcome {
+                    value: improve(block, &outcome.value, effort.moves(count), budget),
+                    ..outcome
+                }
+            };
+            series(ladder.problem, effort, &rung, budget)
+        });
+        if let Some(solved) = solved {
+            self.offer(solved.solution, &solved.methods.to_string());
+            self.raise(solved.bound.count(), true, "series")?;
+        }
+        if !self.is_done() {
+            self.search();
+        }
+        if !self.is_done() {
+            self.relax()?;
+        }
+        Ok(())
+    }
+
+    /// Raises the bound by linear and integer programs.
+    fn relax(&mut self) -> Result<(), SolveError> {
+        let work = Work {
+            rounds: 40,
+            trials: 8,
+            nodes: NonZeroU32::new(2000),
+            refutations: 6,
+        };
+        let relaxed = self.within(1.0, |ladder, budget| {
+            relaxation_bound(
+                ladder.problem,
+                Nanoseconds::new(ladder.value),
+                Nanoseconds::new(ladder.bound),
+                work,
+                budget,
+            )
+        });
+        self.raise(relaxed.certified.count(), true, "cut LP")?;
+        self.raise(relaxed.bound.count(), false, "MILP")
+    }
+
+    fn frontier(&mut self) -> Result<(), SolveError> {
+        self.search();
+        let states = self.request.effort.states();
+        let found = self.within(1.0, |ladder, budget| {
+            frontier::solve_from(
+                ladder.problem,
+                &[],
+                Coverage::Required,
+                &[ladder.solution.clone()],
+                states,
+                budget,
+            )
+        });
+        let found = found.ok_or_else(|| SolveError::Unsuitable {
+            method: Method::Frontier.name(),
+            why: format!(
+                "{} operators; at most {} are supported",
+                self.problem.operators.len(),
+                frontier::LARGEST
+            ),
+        })?;
+        let best = found.exits.into_iter().min_by_key(|exit| exit.objective);
+        if let Some(best) = best {
+            self.offer(best.solution, "frontier");
+        }
+        if found.reached != Reached::Schedules {
+            let value = self.value;
+            self.raise(value, true, "frontier")?;
+        }
+        Ok(())
+    }
+
+    fn program(&mut self, formulation: Formulation) -> Result<(), SolveError> {
+        let nodes = match self.request.effort {
+            Effort::Quick => 200,
+            Effort::Normal => 5_000,
+            Effort::Thorough => 200_000,
+        };
+        // With a clock the clock ends it.
+        let nodes = if self.request.left.is_some() {
+            NonZeroU32::MAX
+        } else {
+            NonZeroU32::new(nodes).unwrap_or(NonZeroU32::MIN)
+        };
+        let name = self.request.method.name();
+        let settings = Settings {
+            formulation,
+            ..Settings::default()
+        };
+        let remaining = || match self.request.left {
+            _ if (self.request.interrupted)() => Remaining::Nothing,
+            None => Remaining::Unlimited,
+            Some(left) if left().is_zero() => Remaining::Nothing,
+            Some(left) => Remaining::Time(left()),
+        };
+        let limits = Limits {
+            nodes,
+            watch: Watch::Asked(&remaining),
+        };
+        let outcome = fine::solve_with(self.problem, &self.solution, &settings, &limits).map_err(
+            |error| match &error {
+                FineError::Contradiction { .. } | FineError::Start(_) => {
+                    SolveError::Refuted(error.to_string())
+                }
+                FineError::Solver(why) => SolveError::Unsuitable {
+                    method: name,
+                    why: why.to_string(),
+                },
+            },
+        )?;
+        self.offer(outcome.solution, name);
+        self.raise(outcome.bound.count(), false, name)
+    }
+
+    fn search(&mut self) {
+        let moves = self.request.effort.moves(self.problem.operators.len());
+        let found = self.within(1.0, |ladder, budget| {
+            improve(ladder.problem, &ladder.solution, moves, budget)
+        });
+        self.offer(found, "local-search");
+    }
+
+    /// Runs `work` within a share of the time that is left.
+    fn within<T>(&self, share: f64, work: impl FnOnce(&Self, Budget<'_>) -> T) -> T {
+        let end = self.request.left.map(|left| left().mul_f64(1.0 - share));
+        let stop = || self.stopped_by(end);
+        let budget = Budget::until(&stop);
+        let Some(left) = self.request.left else {
+            return work(self, budget);
+        };
+        let left = || left().saturating_sub(end.unwrap_or_default());
+        work(self, budget.with_clock(&left))
+    }
+
+    /// Why to stop, with `end` still left on the clock.
+    fn stopped_by(&self, end: Option<Duration>) -> Option<StoppedBy> {
+        if (self.request.interrupted)() {
+            return Some(StoppedBy::Interrupt);
+        }
+        let left = self.request.left?;
+        (left() <= end.unwrap_or_default()).then_some(StoppedBy::Time)
+    }
+
+    /// Whether value and bound are as near as is asked.
+    fn is_done(&self) -> bool {
+        let gap = u128::from(self.value - self.bound) * 1_000_000;
+        gap <= u128::from(self.value) * u128::from(self.request.gap_millionths)
+    }
+
+    fn offer(&mut self, solution: Solution, found_by: &str) {
+        let value = value_of(self.problem, &solution);
+        if value < self.value {
+            self.value = value;
+            self.solution = solution;
+            found_by.clone_into(&mut self.found_by);
+            self.tell();
+        }
+    }
+
+    /// A bound above a value is wrong, and nothing is built on it.
+    fn raise(&mut self, bound: u64, is_certified: bool, by: &str) -> Result<(), SolveError> {
+        if bound > self.value {
+            return Err(SolveError::Refuted(format!(
+                "{by} claims that no schedule is below {bound}, and there is one of {}",
+                self.value
+            )));
+        }
+        if is_certified {
+            self.certified = self.certified.max(bound);
+        }
+        if bound > self.bound {
+            self.bound = bound;
+            by.clone_into(&mut self.bound_by);
+            self.tell();
+        }
+        Ok(())
+    }
+
+    fn tell(&self) {
+        (self.request.progress)(&Progress {
+            value: self.value,
+            bound: self.bound,
+        });
+    }
+
+    fn answer(self, instance: &Instance) -> Result<Answer, SolveError> {
+        let timings = schedule(self.problem, &self.solution).timings;
+        let nowhere = Placed {
+            processor: usize::MAX,
+            start: 0,
+        };
+        let mut placed = vec![nowhere; timings.len()];
+        for (index, timing) in timings.iter().enumerate() {
+            placed[instance.operator(index)] = Placed {
+                processor: self.solution.processors[index],
+                start: timing.start.count(),
+            };
+        }
+        let value = judge(instance, &placed)?;
+        if value != self.value {
+            return Err(SolveError::Refuted(format!(
+                "the search claims {} and its schedule takes {value}",
+                self.value
+            )));
+        }
+        let stopped_by = match self.stopped_by(None) {
+            _ if self.bound == value => StoppedBy::Complete,
+            Some(reason) => reason,
+            None if self.is_done() => StoppedBy::Gap,
+            None => StoppedBy::Work,
+        };
+        let method = if self.found_by == self.bound_by {
+            self.found_by
+        } else {
+            format!("{}, bound by {}", self.found_by, self.bound_by)
+        };
+        Ok(Answer {
+            value,
+            bound: self.bound,
+            certified: self.certified.min(self.bound),
+            method,
+            stopped_by,
+            placed,
+        })
+    }
+}
+
+fn value_of(problem: &Problem, solution: &Solution) -> u64 {
+    schedule(problem, solution).objective.makespan.count()
+}
