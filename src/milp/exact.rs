@@ -172,9 +172,10 @@ impl ExactProgram {
             let fits = (column.lower..=column.upper).contains(&value);
             (!fits).then(|| format!("column {index} = {value} of {column:?}"))
         });
-        let broken = self.rows.iter().enumerate().filter_map(|(index, row)| {
-            (!row.admits(point)).then(|| format!("row {index}: {row:?}"))
-        });
+        let rows = self.rows.iter().enumerate();
+        let broken = rows
+            .filter(|(_, row)| !row.admits(point))
+            .map(|(index, row)| format!("row {index}: {row:?}"));
         outside.chain(broken).collect()
     }
 }

@@ -85,7 +85,7 @@ impl LinearProgram {
         let units: Vec<Unit> = program.columns.iter().map(|column| column.unit).collect();
         for row in &program.rows {
             let (terms, right) = scaled(row, &columns, &units, scale);
-            match row.sense {
+            let _ = match row.sense {
                 Sense::AtLeast => problem.add_row(right.., terms),
                 Sense::Equal => problem.add_row(right..=right, terms),
             };

@@ -77,12 +77,11 @@ fn load_between(statement: &Statement<'_>, span: Span, guard: &Guard) -> ExactRo
     let windows = statement.windows;
     let p = span.processor;
     let mut right = -guard.lowered;
-    let mut terms = match span.to {
-        Some(w) => statement.weighted(w, 1, |b| windows.head[w][b] - guard.exits[b]),
-        None => {
-            right += guard.exits[0];
-            vec![(statement.makespan, 1)]
-        }
+    let mut terms = if let Some(w) = span.to {
+        statement.weighted(w, 1, |b| windows.head[w][b] - guard.exits[b])
+    } else {
+        right += guard.exits[0];
+        vec![(statement.makespan, 1)]
     };
     match span.from {
         Some(u) => terms.extend(statement.weighted(u, -1, |a| {
