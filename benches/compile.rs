@@ -11,6 +11,7 @@ use paracompile::cost::{CostOverrides, CostTable, cost_facts};
 use paracompile::emit::{self, Claim, Emission, Goal};
 use paracompile::estimate::evaluate;
 use paracompile::facts::model_facts;
+use paracompile::front::EnergyAxis;
 use paracompile::import::{ImportOptions, import};
 use paracompile::ir::VerifiedGraph;
 use paracompile::mapping::{Budget, Effort, Granularity};
@@ -49,6 +50,8 @@ fn compiled(graph: &VerifiedGraph, table: &CostTable) -> Compiled {
         max_stages: None,
         gap_millionths: 0,
         effort: Effort::Normal,
+        energy: EnergyAxis::ByProduct,
+        points: None,
         budget: Budget::UNLIMITED,
         progress: Progress(&|_| {}),
     };

@@ -3,6 +3,7 @@
 use paracompile::compile::{Options, Progress};
 use paracompile::emit::Goal;
 use paracompile::estimate::Estimate;
+use paracompile::front::EnergyAxis;
 use paracompile::mapping::{Budget, Effort, Granularity};
 use paracompile::partition::{CutRule, Segments};
 use paracompile_plan::{Plan, check};
@@ -59,6 +60,8 @@ fn whole(case: &Case, built: &Built) -> Result<(Vec<(Plan, Estimate)>, Segments)
         max_stages: case.limits.max_stages,
         gap_millionths: 0,
         effort: Effort::Normal,
+        energy: EnergyAxis::ByProduct,
+        points: None,
         budget: Budget::UNLIMITED,
         progress: Progress(&|_| {}),
     };

@@ -63,7 +63,7 @@ pub fn compare(
     let soc = &table.soc;
     let compiled = compile(graph, table, options)?;
     let streaming = compiled.streaming_hybrid.as_ref();
-    let streaming = streaming.map(|file| figures(&file.plan));
+    let streaming = streaming.map(|file| figures(soc, &file.plan));
     let mut all = contenders(&compiled.front, streaming);
     let mut without_clusters = None;
     match clusters(soc) {
@@ -79,7 +79,11 @@ pub fn compare(
                 };
                 match one_stage(graph, table, set, name, &options)? {
                     Some(file) => {
-                        all.push(Contender::new(name, Kind::Restricted, figures(&file.plan)));
+                        all.push(Contender::new(
+                            name,
+                            Kind::Restricted,
+                            figures(soc, &file.plan),
+                        ));
                     }
                     None => {
                         without_clusters =

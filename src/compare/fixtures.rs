@@ -39,6 +39,8 @@ pub(super) fn front(plans: Vec<FrontPlan>) -> Front {
         cloud: None,
         objectives: Vec::new(),
         energy: EnergyAxis::ByProduct,
+        energy_slack: 0.0,
+        operating_points: None,
         epsilon: 0.0,
         plans,
         best_by_strategy: BTreeMap::new(),

@@ -12,7 +12,11 @@ pub(super) fn agree(inputs: &Inputs<'_>, candidates: &[Candidate]) -> Result<(),
     let wrong = candidates
         .par_iter()
         .map(|candidate| {
-            let times = evaluate_times(&inputs.segments.graph, inputs.table, &candidate.mapping);
+            let times = evaluate_times(
+                &inputs.segments.graph,
+                inputs.at(&candidate.points).table,
+                &candidate.mapping,
+            );
             let cost = &candidate.cost;
             let searched = (cost.latency, cost.bottleneck, cost.energy);
             let estimated = (times.latency, times.interval, times.energy_dynamic);

@@ -53,6 +53,11 @@ impl Baseline {
             times.latency,
             times.interval,
             times.energy_dynamic,
+            self.mapping
+                .used()
+                .iter()
+                .map(|processor| inputs.table.static_power(processor))
+                .sum(),
         )
     }
 }

@@ -1,5 +1,8 @@
 //! What a compile run finds.
 
+use std::sync::Arc;
+
+use paracompile_frontend::cost::CostTable;
 use paracompile_plan::Plan;
 use paracompile_plan::front::Front;
 
@@ -33,4 +36,6 @@ pub struct PlanFile {
     pub mapping: PipelineMapping,
     /// Its figures.
     pub estimate: Estimate,
+    /// Costs at its operating points, where those are not the run's own.
+    pub table: Option<Arc<CostTable>>,
 }

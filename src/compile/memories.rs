@@ -25,6 +25,7 @@ pub(super) fn excess(inputs: &Inputs<'_>, mapping: &PipelineMapping) -> Option<E
         graph,
         segments,
         table,
+        ..
     } = inputs;
     let memories = &table.soc.memories;
     if memories.iter().all(|(_, memory)| memory.limit.is_none()) {
@@ -50,7 +51,7 @@ pub(super) fn fitting(
 ) -> Result<Vec<Candidate>, CompileError> {
     let judged: Vec<_> = candidates
         .par_iter()
-        .map(|candidate| excess(inputs, &candidate.mapping))
+        .map(|candidate| excess(&inputs.at(&candidate.points), &candidate.mapping))
         .collect();
     // What fits is less than anything that does not.
     if let Some(Some(least)) = judged.iter().min() {

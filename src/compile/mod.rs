@@ -14,10 +14,11 @@ mod baselines;
 mod memories;
 mod one_stage;
 mod plan_files;
+mod points;
 mod streaming_hybrid;
 
 pub use arrow::compile;
 pub use compiled::{Compiled, PlanFile};
 pub use error::CompileError;
 pub use one_stage::one_stage;
-pub use options::{Options, Progress};
+pub use options::{Options, Points, Progress};

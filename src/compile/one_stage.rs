@@ -2,9 +2,12 @@
 //!
 //! No baseline competes, so that a granularity is judged by what it finds itself.
 
+use std::collections::BTreeMap;
+
 use paracompile_frontend::cost::CostTable;
 use paracompile_frontend::ir::VerifiedGraph;
 use paracompile_frontend::soc::ProcessorSet;
+use paracompile_plan::front::EnergyAxis;
 use paracompile_plan::plan::StoppedBy;
 
 use super::arrow::{Inputs, mapper_options};
@@ -12,7 +15,7 @@ use super::memories::excess;
 use super::plan_files::{check_all, plan_file};
 use super::{CompileError, Options, PlanFile};
 use crate::mapping::PipelineMapping;
-use crate::mapping::decompose::{Ends, StageGraph, StageMapper};
+use crate::mapping::decompose::{Ends, MapperOptions, StageGraph, StageMapper};
 use crate::partition::{fuse_for, segment_by};
 
 /// The whole network as one stage that uses all of `processors` and no other, in the least time that the options find; a checked plan.
@@ -35,10 +38,15 @@ pub fn one_stage(
         graph,
         segments: &segments,
         table,
+        own_table: None,
+        elsewhere: &BTreeMap::new(),
     };
     let mapper = StageMapper::new(
         StageGraph::new(&segments, table, processors),
-        mapper_options(options),
+        MapperOptions {
+            energy: EnergyAxis::ByProduct,
+            ..mapper_options(options)
+        },
     );
     let found = mapper.options_to(0, &mapper.entry_at_start(), processors, Ends::Last);
     let best = found

@@ -1,5 +1,8 @@
 //! What a compile run is asked.
 
+use paracompile_frontend::cost::PointTables;
+use paracompile_plan::front::EnergyAxis;
+
 use crate::emit::Goal;
 use crate::mapping::{Budget, Effort, Granularity};
 use crate::partition::CutRule;
@@ -19,10 +22,23 @@ pub struct Options<'a> {
     pub gap_millionths: u32,
     /// Counted work where no proof is reached.
     pub effort: Effort,
+    /// Whether mappings are chosen by time alone, or for every trade-off of time and energy.
+    pub energy: EnergyAxis,
+    /// Costs at all operating points, where they are part of the choice.
+    pub points: Option<Points<'a>>,
     /// When to stop; without a limit the result is a function of the other inputs.
     pub budget: Budget<'a>,
     /// Called at the start of each step.
     pub progress: Progress<'a>,
+}
+
+/// Operating points as part of the choice.
+#[derive(Clone, Copy, Debug)]
+pub struct Points<'a> {
+    /// Costs at all of them.
+    pub tables: &'a PointTables,
+    /// Processors that stay at the point of the cost table.
+    pub fixed: &'a [bool],
 }
 
 /// Told what is being done.

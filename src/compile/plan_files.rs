@@ -3,6 +3,7 @@
 use paracompile_frontend::cost::cost_facts;
 use paracompile_frontend::facts::model_facts;
 use paracompile_plan::check;
+use paracompile_plan::facts::CostFacts;
 use paracompile_plan::plan::{Label, StoppedBy};
 use rayon::prelude::*;
 
@@ -24,6 +25,7 @@ pub(super) fn plan_file(
         graph,
         segments,
         table,
+        ..
     } = inputs;
     let estimate = evaluate(&segments.graph, graph, table, mapping);
     let claim = Claim {
@@ -46,16 +48,25 @@ pub(super) fn plan_file(
         plan,
         mapping: mapping.clone(),
         estimate,
+        table: inputs.own_table.clone(),
     }
 }
 
 /// Holds every plan against model and costs; the first that breaks a rule is an error.
 pub(super) fn check_all(inputs: &Inputs<'_>, files: &[PlanFile]) -> Result<(), CompileError> {
     let model = model_facts(inputs.graph);
-    let costs = cost_facts(inputs.graph, inputs.table);
+    let own = cost_facts(inputs.graph, inputs.table);
+    let costs: Vec<Option<CostFacts>> = files
+        .iter()
+        .map(|file| Some(cost_facts(inputs.graph, file.table.as_deref()?)))
+        .collect();
     let wrong = files
         .par_iter()
-        .map(|file| (file, check(&file.plan, &model, &costs)))
+        .zip(&costs)
+        .map(|(file, costs)| {
+            let costs = costs.as_ref().unwrap_or(&own);
+            (file, check(&file.plan, &model, costs))
+        })
         .find_first(|(_, violations)| !violations.is_empty());
     match wrong {
         None => Ok(()),

@@ -34,7 +34,8 @@ pub(super) fn streaming_hybrid<'a>(
                 graph,
                 segments,
                 table,
-            } = inputs;
+                ..
+            } = &inputs.at(&candidate.points);
             let estimate = evaluate(&segments.graph, graph, table, &candidate.mapping);
             let key = (
                 estimate.saturated_latency,

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use paracompile_frontend::soc::Soc;
 use paracompile_plan::Nanoseconds;
 use paracompile_plan::Plan;
 use paracompile_plan::front::{
     Baseline, BestOfStrategy, EnergyAxis, Figures, Front, FrontPlan, FrontStage, Objective,
+    PointsSearched,
 };
 use paracompile_plan::plan::{Label, PlanStage, SCHEMA, StoppedBy};
 
@@ -48,7 +50,7 @@ impl Goal {
 }
 
 /// What a front file is made of.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct FrontRequest<'a> {
     /// Which candidates became files.
     pub arrangement: &'a Arrangement,
@@ -64,6 +66,12 @@ pub struct FrontRequest<'a> {
     pub stopped_by: StoppedBy,
     /// How the energy axis came about.
     pub energy: EnergyAxis,
+    /// By what share of its energy a plan may be better that thinning left out.
+    pub energy_slack: f64,
+    /// Operating points that were tried, where they were part of the choice.
+    pub operating_points: Option<PointsSearched>,
+    /// The chip.
+    pub soc: &'a Soc,
     /// What to recommend.
     pub goal: Goal,
 }
@@ -89,7 +97,7 @@ pub fn front(request: &FrontRequest<'_>) -> Option<Front> {
                 let best = BestOfStrategy {
                     plan: Some(entry.file.clone()),
                     dominated: !entry.on_front,
-                    figures: figures(plan),
+                    figures: figures(request.soc, plan),
                 };
                 (entry.strategy.name().to_owned(), best)
             })
@@ -114,6 +122,8 @@ pub fn front(request: &FrontRequest<'_>) -> Option<Front> {
             Objective::EnergyActive,
         ],
         energy: request.energy,
+        energy_slack: request.energy_slack,
+        operating_points: request.operating_points.clone(),
         epsilon: request.arrangement.epsilon.to_share(),
         plans: pairs()
             .filter(|(entry, _)| entry.on_front)
@@ -121,7 +131,7 @@ pub fn front(request: &FrontRequest<'_>) -> Option<Front> {
                 file: entry.file.clone(),
                 strategy: entry.strategy,
                 labels: entry.labels.clone(),
-                figures: figures(plan),
+                figures: figures(request.soc, plan),
             })
             .collect(),
         best_by_strategy: best_where(|entry| entry.best_of_strategy),
@@ -132,7 +142,7 @@ pub fn front(request: &FrontRequest<'_>) -> Option<Front> {
             .map(|(name, plan)| Baseline {
                 name: name.clone(),
                 file: baseline_file(name),
-                figures: figures(plan),
+                figures: figures(request.soc, plan),
             })
             .collect(),
         recommended: recommended.file.clone(),
@@ -141,7 +151,7 @@ pub fn front(request: &FrontRequest<'_>) -> Option<Front> {
 }
 
 /// The figures of a plan as decimals.
-pub fn figures(plan: &Plan) -> Figures {
+pub fn figures(soc: &Soc, plan: &Plan) -> Figures {
     let predicted = &plan.predicted;
     let interval = predicted.interval_ns.to_seconds();
     Figures {
@@ -164,6 +174,7 @@ pub fn figures(plan: &Plan) -> Figures {
             .iter()
             .map(|stage| FrontStage {
                 processors: stage.processors.clone(),
+                operating_points: operating_points(soc, plan, stage),
                 operators: plan
                     .tasks
                     .iter()
@@ -174,6 +185,29 @@ pub fn figures(plan: &Plan) -> Figures {
             })
             .collect(),
     }
+}
+
+/// Points of a stage's processors, if one of them is not at the first of its profile.
+fn operating_points(soc: &Soc, plan: &Plan, stage: &PlanStage) -> Vec<String> {
+    let points: Vec<(&str, bool)> = stage
+        .processors
+        .iter()
+        .filter_map(|name| plan.processors.iter().find(|known| known.name == *name))
+        .map(|processor| {
+            let first = soc
+                .processor(&processor.name)
+                .and_then(|id| soc.processors[id].operating_points.first())
+                .is_some_and(|point| point.name == processor.operating_point);
+            (processor.operating_point.as_str(), first)
+        })
+        .collect();
+    if points.iter().all(|(_, is_first)| *is_first) {
+        return Vec::new();
+    }
+    points
+        .into_iter()
+        .map(|(name, _)| name.to_owned())
+        .collect()
 }
 
 /// `1 − bound / value`, exactly zero where they are equal.
@@ -319,6 +353,9 @@ mod tests {
             effort: "normal",
             stopped_by: StoppedBy::Complete,
             energy: EnergyAxis::ByProduct,
+            energy_slack: 0.0,
+            operating_points: None,
+            soc: &scenarios[0].table.soc,
             goal,
         });
         front.unwrap()
@@ -372,7 +409,7 @@ mod tests {
     fn figures_are_the_integers_of_the_plan() {
         let scenario = of_stages(&[&[0, 0], &[1]]);
         let plan = scenario.plan(&scenario.estimate());
-        let figures = figures(&plan);
+        let figures = figures(&scenario.table.soc, &plan);
         assert_eq!(
             Nanoseconds::new(40_000 + 5 + 35_000 + 5)
                 .to_seconds()

@@ -19,6 +19,7 @@ mod list_schedule;
 mod local_search;
 mod relaxation;
 mod sequential;
+mod staircase;
 
 #[cfg(test)]
 mod oracle;

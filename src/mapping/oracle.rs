@@ -2,7 +2,7 @@
 //!
 //! The brute force is written from the rules of `docs/model.md`, has timing code of its own, and calls nothing of this module but the problem's types.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use paracompile_frontend::cost::Move;
 use paracompile_plan::{Nanojoules, Nanoseconds};
@@ -17,15 +17,28 @@ pub(super) fn brute_force(
     problem: &Problem,
     leaving: &[usize],
 ) -> BTreeMap<(Holders, u16), Objective> {
+    judged(problem, leaving).best
+}
+
+/// The (makespan, energy) points of each that no other point of it covers.
+pub(super) fn brute_force_fronts(
+    problem: &Problem,
+    leaving: &[usize],
+) -> BTreeMap<(Holders, u16), BTreeSet<(u64, u64)>> {
+    judged(problem, leaving).fronts
+}
+
+fn judged<'a>(problem: &'a Problem, leaving: &'a [usize]) -> BruteForce<'a> {
     let mut search = BruteForce {
         problem,
         leaving,
         placed: vec![None; problem.operators.len()],
         free_at: vec![0; problem.homes.len()],
         best: BTreeMap::new(),
+        fronts: BTreeMap::new(),
     };
     search.extend();
-    search.best
+    search
 }
 
 /// The least objective with every required processor in use.
@@ -44,6 +57,7 @@ struct BruteForce<'a> {
     placed: Vec<Option<(usize, u64)>>,
     free_at: Vec<u64>,
     best: BTreeMap<(Holders, u16), Objective>,
+    fronts: BTreeMap<(Holders, u16), BTreeSet<(u64, u64)>>,
 }
 
 impl BruteForce<'_> {
@@ -150,7 +164,7 @@ impl BruteForce<'_> {
                     .count();
             }
         }
-        let holders = self
+        let holders: Holders = self
             .leaving
             .iter()
             .map(|&tensor| {
@@ -168,6 +182,11 @@ impl BruteForce<'_> {
             makespan: Nanoseconds::new(makespan),
             energy: Nanojoules::new(energy),
         };
+        let front = self.fronts.entry((holders.clone(), used)).or_default();
+        if !front.iter().any(|&(t, e)| t <= makespan && e <= energy) {
+            front.retain(|&(t, e)| t < makespan || e < energy);
+            front.insert((makespan, energy));
+        }
         let best = self.best.entry((holders, used)).or_insert(objective);
         *best = objective.min(*best);
     }

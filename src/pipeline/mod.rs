@@ -8,6 +8,6 @@ mod stage_offers;
 
 pub use label_set::Cost;
 pub use memory::MemoryDemand;
-pub use pipelines::{Candidate, pipelines};
-pub use search::{Chosen, Found, Offer, Space, search};
-pub use stage_offers::Sources;
+pub use pipelines::{Candidate, Searched, pipelines};
+pub use search::{Chosen, Found, Fronts, Offer, Space, search};
+pub use stage_offers::{AtPoints, Sources};

@@ -1,11 +1,11 @@
 //! From stage mappings to complete pipelines: the search, once for each final processor set.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use paracompile_frontend::soc::ProcessorSet;
-use paracompile_plan::{Nanojoules, Nanoseconds};
+use paracompile_plan::{Milliwatts, Nanojoules, Nanoseconds};
 use rayon::prelude::*;
 
 use super::Cost;
@@ -19,6 +19,8 @@ use crate::mapping::{Budget, PipelineMapping};
 pub struct Candidate {
     /// Who runs what.
     pub mapping: PipelineMapping,
+    /// Operating point of each processor of the chip; empty where each is at that of the cost table.
+    pub points: Vec<usize>,
     /// `Σ T_s(S)`, `max T_s(A)` and `E_dyn` under `A`.
     pub cost: Cost,
 }
@@ -30,17 +32,29 @@ impl Candidate {
         latency: Nanoseconds,
         interval: Nanoseconds,
         energy: Nanojoules,
+        power: Milliwatts,
     ) -> Self {
         Self {
             mapping,
+            points: Vec::new(),
             cost: Cost {
                 latency,
                 bottleneck: interval,
                 energy,
+                power,
                 memory: Vec::new(),
             },
         }
     }
+}
+
+/// What all searches together end with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Searched {
+    /// The pipelines.
+    pub candidates: Vec<Candidate>,
+    /// By how much of its energy another plan, no worse otherwise, may take less, in millionths, because labels, offers or blocks were thinned; zero where nothing was.
+    pub share: u32,
 }
 
 /// All pipelines of at most `max_stages` stages that no other of the same strategy on the same processors covers, by processor set, strategy, then latency.
@@ -53,13 +67,23 @@ pub fn pipelines(
     allowed: ProcessorSet,
     max_stages: usize,
     budget: Budget<'_>,
-) -> Vec<Candidate> {
+) -> Searched {
     let sets: Vec<ProcessorSet> = allowed.subsets().collect();
-    let found: Vec<Vec<Candidate>> = sets
+    let found: Vec<Searched> = sets
         .par_iter()
         .map(|&used| on_exactly(sources, cuts, used, max_stages, budget))
         .collect();
-    found.into_iter().flatten().collect()
+    Searched {
+        share: found
+            .iter()
+            .map(|searched| searched.share)
+            .max()
+            .unwrap_or(0),
+        candidates: found
+            .into_iter()
+            .flat_map(|searched| searched.candidates)
+            .collect(),
+    }
 }
 
 fn on_exactly(
@@ -68,7 +92,7 @@ fn on_exactly(
     used: ProcessorSet,
     max_stages: usize,
     budget: Budget<'_>,
-) -> Vec<Candidate> {
+) -> Searched {
     let Sources {
         fastest, demand, ..
     } = sources;
@@ -83,9 +107,11 @@ fn on_exactly(
             .par_iter()
             .for_each(|(asked, entry)| sources.prepare(*asked, entry));
     };
+    let offers_share = Cell::new(0);
     let offers = |asked: Asked| {
         let entry = entries.at(asked.entry);
-        let offered = sources.offered(asked, &entry, used);
+        let (offered, share) = sources.offered(asked, &entry, used);
+        offers_share.set(share.max(offers_share.get()));
         let offers = offered.iter().map(|offered| Offer {
             end: offered.end(),
             // Nothing is read behind the end, so that where tensors are left there makes no difference.
@@ -97,10 +123,17 @@ fn on_exactly(
             time_alone: offered.time_alone,
             time: offered.time,
             energy: offered.energy,
+            power: offered.power,
             memory: if limits.is_empty() {
                 Vec::new()
             } else {
-                demand.of_stage(fastest, asked.start, &entry, &offered.mapping(), used)
+                demand.of_stage(
+                    sources.mapper(offered),
+                    asked.start,
+                    &entry,
+                    &offered.mapping(),
+                    used,
+                )
             },
         });
         Arc::new(offers.collect())
@@ -110,13 +143,25 @@ fn on_exactly(
         used,
         max_stages,
         memory_limits: limits.clone(),
+        most_labels: sources.most_labels,
+        longest: sources.longest,
         announce: &announce,
         offers: &offers,
     };
-    search(&space, &|| budget.should_stop())
-        .into_iter()
-        .map(|found| complete(sources, &entries, used, found))
-        .collect()
+    let fronts = search(&space, &|| budget.should_stop());
+    // Thinned once behind each stage but the last, and before as offers.
+    let times = u32::try_from(used.len().min(max_stages)).unwrap_or(u32::MAX);
+    Searched {
+        share: fronts
+            .share
+            .saturating_mul(times.saturating_sub(1))
+            .saturating_add(offers_share.get()),
+        candidates: fronts
+            .found
+            .into_iter()
+            .map(|found| complete(sources, &entries, used, found))
+            .collect(),
+    }
 }
 
 fn complete(
@@ -126,6 +171,10 @@ fn complete(
     found: Found,
 ) -> Candidate {
     let count = found.stages.len();
+    let mut points: Vec<usize> = match sources.elsewhere {
+        [] => Vec::new(),
+        _ => sources.fastest_points.to_vec(),
+    };
     let stages = found
         .stages
         .iter()
@@ -137,12 +186,19 @@ fn complete(
                 processors: chosen.processors,
                 is_last: index + 1 == count,
             };
-            let offered = sources.offered(asked, &entries.at(chosen.entry), used);
-            offered[chosen.offer].mapping()
+            let (offered, _) = sources.offered(asked, &entries.at(chosen.entry), used);
+            let offered = &offered[chosen.offer];
+            if let Some(index) = offered.elsewhere {
+                for processor in chosen.processors.iter() {
+                    points[processor.index()] = sources.elsewhere[index].points[processor.index()];
+                }
+            }
+            offered.mapping()
         })
         .collect();
     Candidate {
         mapping: PipelineMapping { stages },
+        points,
         cost: found.cost,
     }
 }

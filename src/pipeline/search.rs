@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use paracompile_frontend::soc::ProcessorSet;
 use paracompile_plan::plan::Strategy;
-use paracompile_plan::{Bytes, Nanojoules, Nanoseconds};
+use paracompile_plan::{Bytes, Milliwatts, Nanojoules, Nanoseconds};
 
 use super::label_set::{Cost, LabelSet};
 
@@ -29,6 +29,8 @@ pub struct Offer {
     pub time: Nanoseconds,
     /// `E_dyn` of the stage under `A`.
     pub energy: Nanojoules,
+    /// `Σ P_static` of its processors at their operating points.
+    pub power: Milliwatts,
     /// What the stage adds to each limited memory under `A`.
     pub memory: Vec<Bytes>,
 }
@@ -56,6 +58,10 @@ pub struct Space<'a> {
     pub max_stages: usize,
     /// Size of each limited memory that can bind.
     pub memory_limits: Vec<Bytes>,
+    /// Where more labels than this meet in one state, they are thinned by their energy.
+    pub most_labels: usize,
+    /// The longest interval for which thinning keeps its promise.
+    pub longest: Nanoseconds,
     /// Told of all the offers that will be asked for at a cut point, so that they can be made in parallel.
     pub announce: &'a dyn Fn(&[Asked]),
     /// The stages that answer a question; each ends at the end if it is the last one, and before it if not.
@@ -70,6 +76,15 @@ impl std::fmt::Debug for Space<'_> {
             .field("max_stages", &self.max_stages)
             .finish_non_exhaustive()
     }
+}
+
+/// What a search ends with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fronts {
+    /// All complete pipelines that no other of the same strategy covers, by strategy, then latency.
+    pub found: Vec<Found>,
+    /// The largest share of energy, in millionths, by which a label was thinned; a pipeline is thinned at most once behind each of its stages.
+    pub share: u32,
 }
 
 /// A complete pipeline that no other of its strategy covers.
@@ -136,10 +151,10 @@ struct Step {
     previous: Option<usize>,
 }
 
-/// All complete pipelines on exactly `space.used` that no other of the same strategy covers, by strategy, then latency.
+/// All complete pipelines on exactly `space.used` that no other of the same strategy covers.
 ///
 /// `interrupted` is polled at every cut point; a search that stops early returns nothing, because no pipeline is complete before the last cut.
-pub fn search(space: &Space<'_>, interrupted: &dyn Fn() -> bool) -> Vec<Found> {
+pub fn search(space: &Space<'_>, interrupted: &dyn Fn() -> bool) -> Fronts {
     let limit = space.max_stages.min(space.used.len());
     let count_stages = limit < space.used.len();
     let mut steps: Vec<Step> = Vec::new();
@@ -151,15 +166,17 @@ pub fn search(space: &Space<'_>, interrupted: &dyn Fn() -> bool) -> Vec<Found> {
             latency: Nanoseconds::ZERO,
             bottleneck: Nanoseconds::ZERO,
             energy: Nanojoules::ZERO,
+            power: Milliwatts::ZERO,
             memory: vec![Bytes::ZERO; space.memory_limits.len()],
         },
         None,
     );
     at[0].insert(State::START, origin);
     let last = space.cuts - 1;
+    let mut share = 0;
     for cut in 0..last {
         if interrupted() {
-            return Vec::new();
+            return Fronts::default();
         }
         let states = std::mem::take(&mut at[cut]);
         let is_open = |state: &State| !count_stages || state.stages < limit;
@@ -169,7 +186,8 @@ pub fn search(space: &Space<'_>, interrupted: &dyn Fn() -> bool) -> Vec<Found> {
             .flat_map(|state| questions(cut, state, space.used))
             .collect();
         (space.announce)(&asked);
-        for (state, labels) in states {
+        for (state, mut labels) in states {
+            share = share.max(labels.thin(space.most_labels, space.longest));
             // Labels get their place in the list of steps only now, when they can no longer be dropped.
             let labels: Vec<(Cost, Option<usize>)> = labels
                 .iter()
@@ -216,7 +234,10 @@ pub fn search(space: &Space<'_>, interrupted: &dyn Fn() -> bool) -> Vec<Found> {
             }
         }
     }
-    complete(&at[last], &steps)
+    Fronts {
+        found: complete(&at[last], &steps),
+        share,
+    }
 }
 
 /// Every set of free processors, for a stage behind `state`.
@@ -274,6 +295,7 @@ fn extend(cost: &Cost, offer: &Offer) -> Cost {
         latency: cost.latency + offer.time_alone,
         bottleneck: cost.bottleneck.max(offer.time),
         energy: cost.energy + offer.energy,
+        power: cost.power + offer.power,
         memory: cost
             .memory
             .iter()
@@ -320,6 +342,7 @@ mod tests {
             time_alone: Nanoseconds::new(alone),
             time: Nanoseconds::new(alone + mix(2) % 3),
             energy: Nanojoules::new(mix(3) % 7),
+            power: Milliwatts::ZERO,
             memory: vec![Bytes::new(mix(4) % 5)],
         }
     }
@@ -417,6 +440,8 @@ mod tests {
                 used,
                 max_stages,
                 memory_limits: vec![Bytes::new(limit)],
+                most_labels: usize::MAX,
+                longest: Nanoseconds::MAX,
                 announce: &|_| (),
                 offers: &table,
             };
@@ -426,6 +451,7 @@ mod tests {
                 Strategy::of(&counts)
             };
             let mut found: Vec<(Strategy, u64, u64, u64)> = search(&space, &|| false)
+                .found
                 .iter()
                 .map(|found| (
                     strategy(found),
@@ -449,10 +475,12 @@ mod tests {
             used,
             max_stages: 3,
             memory_limits: Vec::new(),
+            most_labels: usize::MAX,
+            longest: Nanoseconds::MAX,
             announce: &|_| (),
             offers: &table,
         };
-        let found = search(&space, &|| false);
+        let found = search(&space, &|| false).found;
         assert!(!found.is_empty());
         for pipeline in found {
             let latency: Nanoseconds = pipeline

@@ -26,6 +26,7 @@ const SETS: [&[&[&str]]; 8] = [
 fn figures(latency_s: f64, interval_s: f64, stages: &[&[&str]]) -> Figures {
     let stage = |processors: &&[&str]| FrontStage {
         processors: processors.iter().map(|&name| name.to_owned()).collect(),
+        operating_points: Vec::new(),
         operators: 20,
         time_s: interval_s,
     };
@@ -86,6 +87,8 @@ pub(super) fn front(count: u32) -> Front {
             Objective::EnergyActive,
         ],
         energy: EnergyAxis::ByProduct,
+        energy_slack: 0.0,
+        operating_points: None,
         epsilon: 0.0,
         recommended: format!("plans/{:02}.json", count / 2),
         plans,

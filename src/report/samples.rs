@@ -57,6 +57,9 @@ pub(super) fn run() -> Run {
         effort: "normal",
         stopped_by: StoppedBy::Complete,
         energy: EnergyAxis::ByProduct,
+        energy_slack: 0.0,
+        operating_points: None,
+        soc: &scenarios[0].table.soc,
         goal: Goal::Balanced,
     })
     .expect("there are candidates");

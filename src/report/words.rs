@@ -45,7 +45,7 @@ pub(super) fn search(front: &Front) -> Vec<String> {
                 "Inside a stage, mappings are chosen by time; energy is what they happen to take."
             }
             EnergyAxis::Objective => {
-                "Inside a stage, the mappings are the exact front of time and energy."
+                "Inside a stage, the mappings are trade-offs of time and energy, exact where the proof says so."
             }
         }
         .to_owned(),

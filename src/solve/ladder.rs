@@ -13,8 +13,8 @@ use crate::mapping::decompose::series;
 use crate::mapping::fine::{self, FineError, Formulation, Settings};
 use crate::mapping::frontier::{self, Coverage, Reached};
 use crate::mapping::{
-    Budget, Effort, ListRule, Outcome, Problem, Solution, Work, improve, lower_bound,
-    relaxation_bound, schedule, single,
+    Budget, Effort, ListRule, Outcome, Problem, Proof, Search, Solution, Work, improve,
+    lower_bound, relaxation_bound, schedule, single,
 };
 use crate::milp::{Limits, Remaining, Watch};
 
@@ -120,6 +120,55 @@ pub fn solve(instance: &Instance, request: &Request<'_>) -> Result<Answer, Solve
     ladder.answer(instance)
 }
 
+/// Any number; that it is fixed makes runs repeatable.
+const SEED: u64 = 20_260_904;
+
+/// Moves of the search that measures itself.
+const FIRST_MOVES: u64 = 40_000;
+
+/// What a turn of the search takes of the time that is left, and what the bounds take of the rest.
+const SHARE_OF_SEARCH: f64 = 0.35;
+const SHARE_OF_BOUNDS: f64 = 0.85;
+
+/// Bounds until the clock ends them.
+const EVERYTHING: Work = Work {
+    rounds: 60,
+    trials: 12,
+    nodes: Some(NonZeroU32::MAX),
+    refutations: 8,
+};
+
+/// Bounds by counted work.
+const fn work(effort: Effort) -> Work {
+    let (rounds, trials, nodes, refutations) = match effort {
+        Effort::Quick => (10, 0, None, 0),
+        Effort::Normal => (25, 3, None, 0),
+        Effort::Thorough => (60, 10, NonZeroU32::new(1000), 4),
+    };
+    Work {
+        rounds,
+        trials,
+        nodes,
+        refutations,
+    }
+}
+
+/// Moves a second.
+#[expect(clippy::cast_precision_loss, reason = "a speed is an estimate")]
+fn per_second(moves: u64, taken: Duration) -> f64 {
+    moves as f64 / taken.as_secs_f64().max(1e-3)
+}
+
+/// Moves that fit into a time, a little less.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "an estimate above zero"
+)]
+fn moves_in(time: Duration, speed: f64) -> u64 {
+    (0.95 * time.as_secs_f64() * speed).max(1000.0) as u64
+}
+
 /// What is known so far.
 struct Ladder<'a> {
     problem: &'a Problem,
@@ -172,42 +221,73 @@ impl<'a> Ladder<'a> {
             return Ok(());
         }
         let solved = self.within(1.0, |ladder, budget| {
+            let problem = ladder.problem;
             let effort = ladder.request.effort;
-            // The ladder itself goes on with a problem without gates.
-            let rung = |block: &Problem, outcome: Outcome<Solution>| {
-                let count = block.operators.len();
-                if count == ladder.problem.operators.len() {
-                    return outcome;
-                }
-                Outcome {
-                    value: improve(block, &outcome.value, effort.moves(count), budget),
-                    ..outcome
+            // What is one block is the business of the turns that follow.
+            let rung = |block: &Problem, known: Outcome<Solution>| {
+                if block.operators.len() == problem.operators.len() {
+                    known
+                } else {
+                    by_turns(block, known, effort, budget)
                 }
             };
-            series(ladder.problem, effort, &rung, budget)
+            series(problem, effort, &rung, budget)
         });
         if let Some(solved) = solved {
             self.offer(solved.solution, &solved.methods.to_string());
-            self.raise(solved.bound.count(), true, "series")?;
+            let is_certified = self.request.effort != Effort::Thorough;
+            self.raise(solved.bound.count(), is_certified, "series")?;
         }
-        if !self.is_done() {
-            self.search();
+        match self.request.left {
+            None => self.counted_turns(),
+            Some(left) => self.timed_turns(left),
         }
-        if !self.is_done() {
-            self.relax()?;
+    }
+
+    /// Search and bounds by counted work.
+    fn counted_turns(&mut self) -> Result<(), SolveError> {
+        if self.is_done() {
+            return Ok(());
+        }
+        self.search();
+        if self.is_done() {
+            return Ok(());
+        }
+        self.relax(1.0, work(self.request.effort))
+    }
+
+    /// Search and bounds until the clock ends them.
+    ///
+    /// A first search says how fast it is, so that the next ones take their shares in one walk each: that finds more than several short ones.
+    fn timed_turns(&mut self, left: &(dyn Fn() -> Duration + Sync)) -> Result<(), SolveError> {
+        let problem = self.problem;
+        let mut search = Search::new(problem, self.solution.clone(), SEED);
+        let mut speed = None;
+        while !self.is_done() && self.stopped_by(None).is_none() {
+            let share = if speed.is_some() {
+                SHARE_OF_SEARCH
+            } else {
+                1.0
+            };
+            let moves = speed.map_or(FIRST_MOVES, |speed| moves_in(left().mul_f64(share), speed));
+            let before = left();
+            let target = Nanoseconds::new(self.bound);
+            self.within(share, |_, budget| {
+                search.round(moves, target, budget);
+            });
+            self.offer(search.best().clone(), Method::LocalSearch.name());
+            if speed.is_none() {
+                speed = Some(per_second(moves, before.saturating_sub(left())));
+            } else if !self.is_done() {
+                self.relax(SHARE_OF_BOUNDS, EVERYTHING)?;
+            }
         }
         Ok(())
     }
 
-    /// Raises the bound by linear and integer programs.
-    fn relax(&mut self) -> Result<(), SolveError> {
-        let work = Work {
-            rounds: 40,
-            trials: 8,
-            nodes: NonZeroU32::new(2000),
-            refutations: 6,
-        };
-        let relaxed = self.within(1.0, |ladder, budget| {
+    /// Raises the bound by linear and integer programs, within a share of the time that is left.
+    fn relax(&mut self, share: f64, work: Work) -> Result<(), SolveError> {
+        let relaxed = self.within(share, |ladder, budget| {
             relaxation_bound(
                 ladder.problem,
                 Nanoseconds::new(ladder.value),
@@ -404,6 +484,30 @@ impl<'a> Ladder<'a> {
             stopped_by,
             placed,
         })
+    }
+}
+
+/// Search and bounds for a block between gates, by counted work.
+fn by_turns(
+    block: &Problem,
+    known: Outcome<Solution>,
+    effort: Effort,
+    budget: Budget<'_>,
+) -> Outcome<Solution> {
+    let moves = effort.moves(block.operators.len());
+    let found = improve(block, &known.value, moves, budget);
+    let value = schedule(block, &found).objective.makespan;
+    let floor = known.proof.bound(value);
+    let relaxed = relaxation_bound(block, value, floor, work(effort), budget);
+    Outcome {
+        value: found,
+        proof: if relaxed.bound >= value {
+            Proof::Optimal
+        } else {
+            Proof::WithinGap {
+                bound: relaxed.bound,
+            }
+        },
     }
 }
 

@@ -3,6 +3,7 @@
 use paracompile::compile::{Compiled, Options, Progress, compile};
 use paracompile::cost::{CostOverrides, CostTable};
 use paracompile::emit::Goal;
+use paracompile::front::EnergyAxis;
 use paracompile::front::Figures;
 use paracompile::import::{ImportOptions, import};
 use paracompile::mapping::{Budget, Effort, Granularity};
@@ -25,6 +26,8 @@ fn compiled(name: &str, granularity: Granularity, max_stages: Option<usize>) -> 
         max_stages,
         gap_millionths: 0,
         effort: Effort::Normal,
+        energy: EnergyAxis::ByProduct,
+        points: None,
         budget: Budget::UNLIMITED,
         progress: Progress(&|_| ()),
     };

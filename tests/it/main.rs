@@ -7,6 +7,7 @@ mod compare;
 mod compile;
 mod documents;
 mod guide;
+mod operating_points;
 mod optimality;
 mod oracle;
 mod raw_exports;

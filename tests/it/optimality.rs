@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use paracompile::cost::{CostOverrides, CostTable};
+use paracompile::front::EnergyAxis;
 use paracompile::import::{ImportOptions, import};
 use paracompile::mapping::decompose::{MapperOptions, StageGraph, StageMapper};
 use paracompile::mapping::{Budget, Effort, Granularity};
@@ -10,7 +11,7 @@ use paracompile::partition::{CutRule, fuse_for, segment_by};
 use paracompile::pipeline::{MemoryDemand, Sources, pipelines};
 use paracompile::plan::StoppedBy;
 use paracompile::soc::{ProcessorSet, Soc};
-use paracompile_plan::Nanoseconds;
+use paracompile_plan::{Milliwatts, Nanoseconds};
 
 fn check(model: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("models/{model}.onnx"));
@@ -28,6 +29,8 @@ fn check(model: &str) {
             granularity: Granularity::Auto,
             gap_millionths: 0,
             effort: Effort::Normal,
+            shared_by: 1,
+            energy: EnergyAxis::ByProduct,
             budget: Budget::UNLIMITED,
         },
     );
@@ -35,6 +38,11 @@ fn check(model: &str) {
     let candidates = pipelines(
         Sources {
             fastest: &mapper,
+            fastest_points: &table.operating_points,
+            powers: &vec![Milliwatts::ZERO; soc.processors.len()],
+            elsewhere: &[],
+            most_labels: usize::MAX,
+            longest: Nanoseconds::MAX,
             lean: &[],
             demand: &MemoryDemand::new(&segments.graph, &table),
         },
@@ -42,7 +50,8 @@ fn check(model: &str) {
         allowed,
         allowed.len(),
         Budget::UNLIMITED,
-    );
+    )
+    .candidates;
     assert!(candidates.len() > 20, "{model}: {}", candidates.len());
     for candidate in &candidates {
         let stages = &candidate.mapping.stages;

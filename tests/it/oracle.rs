@@ -4,6 +4,7 @@
 
 use paracompile::emit::{self, Claim, Emission};
 use paracompile::estimate::{Estimate, evaluate};
+use paracompile::front::EnergyAxis;
 use paracompile::mapping::decompose::{MapperOptions, StageGraph, StageMapper};
 use paracompile::mapping::{
     Budget, Effort, Granularity, PipelineMapping, StageMapping, StageProof,
@@ -13,28 +14,28 @@ use paracompile::pipeline::{Candidate, MemoryDemand, Sources, pipelines};
 use paracompile_frontend::arena::Id;
 use paracompile_frontend::soc::ProcessorSet;
 use paracompile_plan::plan::StoppedBy;
-use paracompile_plan::{Bytes, Nanoseconds, Plan, check};
+use paracompile_plan::{Bytes, Milliwatts, Nanoseconds, Plan, check};
 use paracompile_testkit::brute_force::Instance;
 use paracompile_testkit::brute_force::pipelines::{self as enumerated, Point, Scope};
 use paracompile_testkit::case::{Built, Case, Cuts, Figures};
 use paracompile_testkit::random::{Classes, Sizes, cases};
 use proptest::prelude::*;
 
-const SIZES: Sizes = Sizes {
+pub(crate) const SIZES: Sizes = Sizes {
     operators: 5,
     processors: 3,
 };
 
 /// A case, cut, as the compiler and as the oracle see it.
-struct Both {
-    built: Built,
-    segments: Segments,
-    instance: Instance,
-    scope: Scope,
+pub(crate) struct Both {
+    pub(crate) built: Built,
+    pub(crate) segments: Segments,
+    pub(crate) instance: Instance,
+    pub(crate) scope: Scope,
 }
 
 impl Both {
-    fn new(case: &Case, rule: CutRule) -> Self {
+    pub(crate) fn new(case: &Case, rule: CutRule) -> Self {
         let built = case.build().expect("random cases run everywhere");
         let segments = segment_by(fuse(&built.graph), rule);
         let groups: Vec<Vec<usize>> = segments
@@ -55,7 +56,7 @@ impl Both {
         }
     }
 
-    fn front(&self) -> Vec<Point> {
+    pub(crate) fn front(&self) -> Vec<Point> {
         enumerated::front(&self.instance, &self.scope)
     }
 
@@ -129,6 +130,8 @@ fn candidates(both: &Both) -> (Vec<Candidate>, Vec<String>) {
         granularity: Granularity::Auto,
         gap_millionths: 0,
         effort: Effort::Normal,
+        shared_by: 1,
+        energy: EnergyAxis::ByProduct,
         budget: Budget::UNLIMITED,
     };
     let mapper = StageMapper::new(StageGraph::new(segments, table, allowed), options);
@@ -136,11 +139,16 @@ fn candidates(both: &Both) -> (Vec<Candidate>, Vec<String>) {
     let demand = MemoryDemand::new(&segments.graph, table);
     let sources = Sources {
         fastest: &mapper,
+        fastest_points: &table.operating_points,
+        powers: &vec![Milliwatts::ZERO; table.soc.processors.len()],
+        elsewhere: &[],
+        most_labels: usize::MAX,
+        longest: Nanoseconds::MAX,
         lean: &[],
         demand: &demand,
     };
     let (cuts, max_stages) = (segments.cuts.len(), both.scope.max_stages);
-    let found = pipelines(sources, cuts, allowed, max_stages, options.budget);
+    let found = pipelines(sources, cuts, allowed, max_stages, options.budget).candidates;
     (found, demand.names())
 }
 
@@ -157,7 +165,7 @@ fn searched(both: &Both) -> Vec<[u64; 3]> {
                 .used()
                 .iter()
                 .map(|processor| table.static_power(processor))
-                .sum::<paracompile_plan::Milliwatts>();
+                .sum::<Milliwatts>();
             let energy = cost.energy + power.over(cost.bottleneck);
             [
                 cost.latency.count(),
@@ -177,7 +185,7 @@ fn searched(both: &Both) -> Vec<[u64; 3]> {
 }
 
 /// Gates alone, as in all small networks, or inner cuts wherever two operators lie between gates.
-fn rules() -> impl Strategy<Value = CutRule> {
+pub(crate) fn rules() -> impl Strategy<Value = CutRule> {
     let everywhere = CutRule {
         block: 2,
         apart: 1,

@@ -31,6 +31,12 @@ pub struct Front {
     pub objectives: Vec<Objective>,
     /// Whether energy was searched for or fell out of the mappings chosen by time.
     pub energy: EnergyAxis,
+    /// By what share of its energy a plan that was not found, no worse otherwise, may be better, because trade-offs were thinned on the way; 0 where nothing was.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub energy_slack: f64,
+    /// The operating points that were tried; absent where each processor has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operating_points: Option<PointsSearched>,
     /// Relative width of the energy boxes within which one plan stands for others; 0 is exact.
     pub epsilon: f64,
     /// The front, by latency.
@@ -68,6 +74,23 @@ pub struct CloudMapping {
     pub energy_active_j: f64,
     /// Its shape.
     pub strategy: Strategy,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the shape that serde asks for"
+)]
+fn is_zero(share: &f64) -> bool {
+    *share <= 0.0
+}
+
+/// Operating points that a search tried, by processor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PointsSearched {
+    /// In stages on one processor: all that no other point beats.
+    pub alone: BTreeMap<String, Vec<String>>,
+    /// In stages on several: those of its hull of time and energy, all combinations.
+    pub together: BTreeMap<String, Vec<String>>,
 }
 
 /// An axis of the front.
@@ -124,6 +147,9 @@ pub struct Figures {
 pub struct FrontStage {
     /// Processor names.
     pub processors: Vec<String>,
+    /// Their operating points, in the same order; absent where each is at the first of its profile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operating_points: Vec<String>,
     /// How many operators of the model its tasks run.
     pub operators: u64,
     /// Stage time under the plan's processors.

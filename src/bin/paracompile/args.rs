@@ -22,6 +22,8 @@ throughput and energy, proves how far each mapping can be from the best one, and
 Examples:
   paracompile models/googlenet.onnx --soc vim3
   paracompile model.onnx --soc board.json --dim batch=1 --objective throughput
+  paracompile model.onnx --soc vim3 --objective energy --dvfs
+  paracompile model.onnx --soc vim3 --points big=1800MHz,gpu=500MHz
   paracompile model.onnx --soc vim3 --explain /fc/Gemm
   paracompile inspect model.onnx
   paracompile soc list
@@ -155,6 +157,15 @@ pub(crate) struct MapArgs {
     /// Which plan of the front to recommend
     #[arg(long, value_enum, default_value_t = Objective::Balanced)]
     pub(crate) objective: Objective,
+    /// Whether stages are mapped for time alone, or for every trade-off of time and energy
+    #[arg(long, value_enum, default_value_t = Energy::ByProduct)]
+    pub(crate) energy: Energy,
+    /// Choose each processor's operating point too; implies --energy objective
+    #[arg(long, conflicts_with = "costs")]
+    pub(crate) dvfs: bool,
+    /// Fix processors' operating points, by the names of the profile; the others run at their first
+    #[arg(long, value_delimiter = ',', value_name = "PROCESSOR=POINT", value_parser = parse_point)]
+    pub(crate) points: Vec<(String, String)>,
     /// How finely operators are mapped inside a stage
     #[arg(long, value_enum, default_value_t = Mapping::Auto)]
     pub(crate) mapping: Mapping,
@@ -481,6 +492,15 @@ pub(crate) enum Objective {
     Balanced,
 }
 
+/// `--energy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Energy {
+    /// Mappings are chosen by time; energy is what they happen to take
+    ByProduct,
+    /// All trade-offs of time and energy
+    Objective,
+}
+
 /// `--mapping`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mapping {
@@ -501,6 +521,15 @@ pub(crate) enum Effort {
     Normal,
     /// Ten times the work
     Thorough,
+}
+
+fn parse_point(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((processor, point)) if !processor.is_empty() && !point.is_empty() => {
+            Ok((processor.to_owned(), point.to_owned()))
+        }
+        _ => Err("expected PROCESSOR=POINT, for example big=1800MHz".to_owned()),
+    }
 }
 
 fn parse_dim(text: &str) -> Result<(String, u64), String> {

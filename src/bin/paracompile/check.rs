@@ -27,9 +27,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let plans = plans(&args.path)?;
     let imported = input::model(&args.model, &args.dims, true)?;
     let chip = input::soc(&args.soc, &[], true)?;
-    let table = input::costs(&imported.graph, &chip, args.costs.as_deref())?;
     let model = model_facts(&imported.graph);
-    let costs = cost_facts(&imported.graph, &table);
+    // Plans of one run can be at different operating points.
+    let mut costs = BTreeMap::<Vec<usize>, _>::new();
     let mut text = String::new();
     let mut wrong = 0;
     // Plans of one run share the digest of their chip, so that one line says it of all.
@@ -42,10 +42,21 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
             &imported.graph.digest,
             &chip.chosen,
         )?;
-        let (digest, violations): (Vec<Violation>, Vec<Violation>) =
-            check(plan, &model, &costs).into_iter().partition(
-                |violation| matches!(violation, Violation::Differs { field, .. } if *field == "digest"),
-            );
+        let points = points(plan, &chip.chosen);
+        if !costs.contains_key(&points) {
+            let measured = args.costs.as_deref();
+            let table = input::costs(&imported.graph, &chip, measured, Some(&points))?;
+            costs.insert(points.clone(), cost_facts(&imported.graph, &table));
+        }
+        let (digest, violations): (Vec<Violation>, Vec<Violation>) = check(
+            plan,
+            &model,
+            &costs[&points],
+        )
+        .into_iter()
+        .partition(
+            |violation| matches!(violation, Violation::Differs { field, .. } if *field == "digest"),
+        );
         for violation in &digest {
             *digests.entry(violation.to_string()).or_default() += 1;
         }
@@ -95,6 +106,24 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
         });
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The operating point of each processor of the chip in a plan; the first where the plan does not use it, or names a point that the profile lacks, which the checker then says.
+fn points(plan: &Plan, soc: &Soc) -> Vec<usize> {
+    soc.processors
+        .iter()
+        .map(|(_, processor)| {
+            let used = plan
+                .processors
+                .iter()
+                .find(|used| used.name == processor.name);
+            used.and_then(|used| {
+                let mut points = processor.operating_points.iter();
+                points.position(|point| point.name == used.operating_point)
+            })
+            .unwrap_or(0)
+        })
+        .collect()
 }
 
 /// A plan of another model or chip is a wrong question, not a wrong plan.

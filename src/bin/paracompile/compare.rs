@@ -9,6 +9,7 @@ use std::time::Instant;
 use paracompile::compare::{Comparison, Survey, compare};
 use paracompile::compile::{Options, Progress};
 use paracompile::emit::Goal;
+use paracompile::front::EnergyAxis;
 use paracompile::import::Imported;
 use paracompile::mapping::{Budget, Granularity};
 use paracompile::partition::CutRule;
@@ -108,10 +109,12 @@ fn compare_all(
             max_stages: None,
             gap_millionths: 0,
             effort: effort(args.effort),
+            energy: EnergyAxis::ByProduct,
+            points: None,
             budget: Budget::until(&stop),
             progress: Progress(&show),
         };
-        let compared = input::costs(graph, chip, None)
+        let compared = input::costs(graph, chip, None, None)
             .and_then(|table| compare(graph, &table, &options).map_err(|error| failed(&error)));
         progress.clear();
         if interrupt::asked() {

@@ -16,7 +16,7 @@ use crate::{input, terminal};
 pub(crate) fn run(args: &CostsArgs) -> Result<ExitCode, Failure> {
     let imported = input::model(&args.model, &args.dims, false)?;
     let chip = input::soc(&args.soc, &[], false)?;
-    let table = input::costs(&imported.graph, &chip, None)?;
+    let table = input::costs(&imported.graph, &chip, None, None)?;
     let costs = costs_of(&table, &imported.graph);
     if !args.force {
         refuse_loss(&args.output, &costs)?;

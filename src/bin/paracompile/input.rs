@@ -108,11 +108,42 @@ pub(crate) fn soc(name_or_path: &str, processors: &[String], quiet: bool) -> Res
     Ok(Chip { whole, chosen })
 }
 
-/// Costs of a model on a chip, with measured ones from a file where there is one.
+/// The operating point of each processor: the one that is named, or the first.
+pub(crate) fn points(soc: &Soc, named: &[(String, String)]) -> Result<Vec<usize>, Failure> {
+    let mut points = vec![0; soc.processors.len()];
+    for (name, point) in named {
+        let Some(id) = soc.processor(name) else {
+            let known: Vec<&str> = soc
+                .processors
+                .iter()
+                .map(|(_, processor)| processor.name.as_str())
+                .collect();
+            return Err(Failure::new(
+                Kind::Usage,
+                format!("--points: `{}` has no processor `{name}`", soc.name),
+            )
+            .with_help(format!("its processors: {}", known.join(", "))));
+        };
+        let known = &soc.processors[id].operating_points;
+        let Some(index) = known.iter().position(|known| known.name == *point) else {
+            let known: Vec<&str> = known.iter().map(|known| known.name.as_str()).collect();
+            return Err(Failure::new(
+                Kind::Usage,
+                format!("--points: `{name}` has no operating point `{point}`"),
+            )
+            .with_help(format!("its operating points: {}", known.join(", "))));
+        };
+        points[id.index()] = index;
+    }
+    Ok(points)
+}
+
+/// Costs of a model on a chip, with measured ones from a file where there is one; processors are at their first operating points unless others are given.
 pub(crate) fn costs(
     graph: &VerifiedGraph,
     chip: &Chip,
     measured: Option<&Path>,
+    points: Option<&[usize]>,
 ) -> Result<CostTable, Failure> {
     let overrides = match measured {
         Some(path) => read_overrides(path)
@@ -120,7 +151,7 @@ pub(crate) fn costs(
             .restricted(&chip.whole, &chip.chosen),
         None => CostOverrides::default(),
     };
-    CostTable::new(graph, &chip.chosen, &overrides, None).map_err(|error| match (&error, measured) {
+    CostTable::new(graph, &chip.chosen, &overrides, points).map_err(|error| match (&error, measured) {
         (CostError::OtherGraph { .. }, Some(path)) => {
             Failure::from_error(Kind::Profile, &error).at(path).with_help(
                 "costs belong to one model and its --dim bindings: write them with paracompile costs for this one",

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use paracompile::compile::{CompileError, Compiled, Options, PlanFile, Progress, compile};
-use paracompile::cost::{CostTable, cost_facts};
+use paracompile::compile::{CompileError, Compiled, Options, PlanFile, Points, Progress, compile};
+use paracompile::cost::{CostTable, PointTables, cost_facts};
 use paracompile::emit::Goal;
 use paracompile::explain::{Subject, UnknownOperator, explain, names_operator};
 use paracompile::facts::model_facts;
-use paracompile::front::Front;
+use paracompile::front::{EnergyAxis, Front};
 use paracompile::import::{Folded, Imported};
 use paracompile::ir::VerifiedGraph;
 use paracompile::mapping::{Budget, Effort, Granularity};
@@ -42,7 +42,20 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
     let chip = input::soc(soc, &args.processors, args.quiet)?;
     let imported = input::model(model, &args.dims, args.quiet)?;
     let graph = &imported.graph;
-    let table = input::costs(graph, &chip, args.costs.as_deref())?;
+    let points = input::points(&chip.chosen, &args.points)?;
+    let table = input::costs(graph, &chip, args.costs.as_deref(), Some(&points))?;
+    let all_points = if args.dvfs {
+        let tables = PointTables::new(graph, &chip.chosen);
+        Some(tables.map_err(|error| Failure::from_error(Kind::Profile, &error))?)
+    } else {
+        None
+    };
+    let fixed: Vec<bool> = chip
+        .chosen
+        .processors
+        .iter()
+        .map(|(_, processor)| args.points.iter().any(|(name, _)| *name == processor.name))
+        .collect();
     explainable(args, &imported)?;
     let directory = args.out.clone().unwrap_or_else(|| {
         Path::new("output").join(format!("{}-{}", graph.name, chip.chosen.name))
@@ -80,6 +93,14 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
             .and_then(|stages| usize::try_from(stages).ok()),
         gap_millionths: millionths(args.gap),
         effort: effort(args.effort),
+        energy: match args.energy {
+            args::Energy::ByProduct if !args.dvfs => EnergyAxis::ByProduct,
+            args::Energy::ByProduct | args::Energy::Objective => EnergyAxis::Objective,
+        },
+        points: all_points.as_ref().map(|tables| Points {
+            tables,
+            fixed: &fixed,
+        }),
         budget: Budget::until(&stop),
         progress: Progress(&show),
     };
@@ -224,7 +245,7 @@ fn explanations(
     let subject = Subject {
         graph,
         fused: &compiled.segments.graph,
-        table,
+        table: recommended.table.as_deref().unwrap_or(table),
         mapping: &recommended.mapping,
         estimate: &recommended.estimate,
     };

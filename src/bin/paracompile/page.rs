@@ -30,7 +30,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
         let chip = input::soc(soc, &args.processors, true)?;
         let imported = input::model(model, &args.dims, true)?;
         let graph = &imported.graph;
-        let table = input::costs(graph, &chip, args.costs.as_deref())?;
+        let table = input::costs(graph, &chip, args.costs.as_deref(), None)?;
         let tight = MemoryDemand::new(&fuse_for(graph, &table), &table).names();
         let recommended = plans.iter().find(|(file, _)| *file == front.recommended);
         let notes = recommended.map(|(_, plan)| {

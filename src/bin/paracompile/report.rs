@@ -213,7 +213,18 @@ fn cells_of(
 fn stages(stages: &[paracompile::front::FrontStage]) -> String {
     let names: Vec<String> = stages
         .iter()
-        .map(|stage| stage.processors.join("+"))
+        .map(|stage| {
+            let processors: Vec<String> = stage
+                .processors
+                .iter()
+                .enumerate()
+                .map(|(index, name)| match stage.operating_points.get(index) {
+                    Some(point) => format!("{name}@{point}"),
+                    None => name.clone(),
+                })
+                .collect();
+            processors.join("+")
+        })
         .collect();
     names.join(" | ")
 }

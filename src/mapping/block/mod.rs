@@ -8,6 +8,9 @@ mod found;
 
 mod ladder;
 
+mod trade_offs;
+
 pub use ladder::{BlockExit, BlockRequest, solve_block};
 pub use method::{Granularity, Method, Methods};
+pub(crate) use trade_offs::{TradeOff, TradeOffs, trade_offs};
 pub use variant::holders;

@@ -7,11 +7,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use paracompile_frontend::arena::Id;
 use paracompile_frontend::soc::{LocationId, ProcessorId, ProcessorSet};
+use paracompile_plan::front::EnergyAxis;
 use paracompile_plan::plan::StoppedBy;
 use paracompile_plan::{Nanojoules, Nanoseconds};
 use rayon::prelude::*;
 
-use super::super::block::{BlockExit, BlockRequest, Method, solve_block};
+use super::super::block::{BlockRequest, Method, TradeOff, TradeOffs, solve_block, trade_offs};
 use super::super::coarse::CoarseBranch;
 use super::super::frontier::Coverage;
 use super::super::{Objective, schedule};
@@ -46,6 +47,8 @@ pub(super) struct BlockKey {
 pub(super) struct Block {
     pub(super) start: usize,
     pub(super) exits: Vec<Exit>,
+    /// Whether the exits are all trade-offs of time and energy, but for their slack.
+    pub(super) has_all_trade_offs: bool,
 }
 
 /// One way through a part.
@@ -56,6 +59,8 @@ pub(super) struct Exit {
     pub(super) used: ProcessorSet,
     pub(super) objective: Objective,
     pub(super) bound: Nanoseconds,
+    /// How much less energy a mapping takes that was left out for this one.
+    pub(super) slack: Nanojoules,
     /// Time and energy under each superset of the set, in the order of [`StageGraph::supersets`].
     pub(super) retimed: Vec<Objective>,
     pub(super) placement: Vec<ProcessorId>,
@@ -68,7 +73,7 @@ pub(super) struct Exit {
 /// Who comes second to a problem waits for who came first.
 ///
 /// Nobody waits in a circle: a search asks for no other one.
-type ByContent = Mutex<HashMap<Vec<u64>, Arc<OnceLock<Vec<BlockExit>>>>>;
+type ByContent = Mutex<HashMap<Vec<u64>, Arc<OnceLock<TradeOffs>>>>;
 
 /// All parts solved so far.
 #[derive(Debug, Default)]
@@ -90,10 +95,11 @@ impl Blocks {
         }
         let part = graph.part(key.start, key.end, &key.entry, key.set);
         let solved = self.solved(&part, key.shared_by, options);
-        let exits = solved.get().map_or(&[][..], Vec::as_slice);
+        let exits = solved.get().map_or(&[][..], |solved| &solved.exits);
         let block = Arc::new(Block {
             start: key.start,
             exits: in_terms_of_network(graph, &key, part, exits),
+            has_all_trade_offs: solved.get().is_some_and(|solved| solved.is_exact),
         });
         locked(&self.by_place).insert(key, Arc::clone(&block));
         block
@@ -118,7 +124,7 @@ impl Blocks {
         part: &Part,
         shared_by: u64,
         options: &MapperOptions<'_>,
-    ) -> Arc<OnceLock<Vec<BlockExit>>> {
+    ) -> Arc<OnceLock<TradeOffs>> {
         let mut content = content(part);
         content.push(shared_by);
         let cell = Arc::clone(locked(&self.by_content).entry(content).or_default());
@@ -127,8 +133,8 @@ impl Blocks {
     }
 }
 
-fn solve(part: &Part, shared_by: u64, options: &MapperOptions<'_>) -> Vec<BlockExit> {
-    solve_block(&BlockRequest {
+fn solve(part: &Part, shared_by: u64, options: &MapperOptions<'_>) -> TradeOffs {
+    let request = BlockRequest {
         problem: &part.problem,
         leaving: &part.leaving,
         coverage: Coverage::Every,
@@ -136,9 +142,19 @@ fn solve(part: &Part, shared_by: u64, options: &MapperOptions<'_>) -> Vec<BlockE
         granularity: options.granularity,
         gap_millionths: options.gap_millionths,
         effort: options.effort,
-        shared_by,
+        shared_by: shared_by.saturating_mul(options.shared_by),
         budget: options.budget,
-    })
+    };
+    match options.energy {
+        EnergyAxis::Objective => trade_offs(&request),
+        EnergyAxis::ByProduct => TradeOffs {
+            exits: solve_block(&request)
+                .into_iter()
+                .map(TradeOff::of)
+                .collect(),
+            is_exact: false,
+        },
+    }
 }
 
 /// The value behind a lock: what a panicking thread left is complete, because values are only inserted.
@@ -150,11 +166,11 @@ fn in_terms_of_network(
     graph: &StageGraph,
     key: &BlockKey,
     mut part: Part,
-    exits: &[BlockExit],
+    exits: &[TradeOff],
 ) -> Vec<Exit> {
     let mut translated: Vec<Exit> = exits
         .iter()
-        .map(|exit| Exit {
+        .map(|TradeOff { exit, slack }| Exit {
             holders: part
                 .leaving
                 .iter()
@@ -173,6 +189,7 @@ fn in_terms_of_network(
                 .collect(),
             objective: exit.objective,
             bound: exit.proof.bound(exit.objective.makespan),
+            slack: *slack,
             retimed: Vec::new(),
             placement: exit
                 .solution
@@ -205,9 +222,9 @@ fn in_terms_of_network(
         }
         for (exit, solved) in translated.iter_mut().zip(exits) {
             let objective = if alike_own {
-                solved.objective
+                solved.exit.objective
             } else {
-                schedule(&part.problem, &solved.solution).objective
+                schedule(&part.problem, &solved.exit.solution).objective
             };
             exit.retimed.push(objective);
         }

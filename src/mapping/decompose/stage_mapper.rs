@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use paracompile_frontend::arena::Id;
 use paracompile_frontend::soc::{LocationId, ProcessorSet};
+use paracompile_plan::front::EnergyAxis;
 use paracompile_plan::plan::StoppedBy;
 use paracompile_plan::{Nanojoules, Nanoseconds};
 
@@ -13,7 +14,9 @@ use super::super::block::Methods;
 use super::super::{Budget, Effort, Granularity};
 use super::blocks::{BlockKey, Blocks, Retimed};
 use super::stage_graph::{Entry, StageGraph};
-use super::sweep::{Label, Path, Steps, undominated};
+use super::sweep::{
+    Candidate, Label, Path, Steps, bound_under_energy, sum, trade_offs, undominated,
+};
 use crate::mapping::{StageMapping, StageProof};
 use crate::partition::FusedOpId;
 
@@ -26,6 +29,10 @@ pub struct MapperOptions<'a> {
     pub gap_millionths: u32,
     /// Counted work of each block.
     pub effort: Effort,
+    /// How many mappers share that work, at least one: those of other operating points.
+    pub shared_by: u64,
+    /// Whether mappings are chosen by time, or all trade-offs of time and energy are wanted.
+    pub energy: EnergyAxis,
     /// When to stop.
     pub budget: Budget<'a>,
 }
@@ -41,12 +48,16 @@ pub struct StageOption {
     pub processors: ProcessorSet,
     /// Where the tensors that are live at its end are.
     pub exit: Arc<Entry>,
-    /// `T_s(S)`, the least for this exit.
+    /// `T_s(S)`, the least for this exit, and, with energy as an objective, for this energy.
     pub time: Nanoseconds,
     /// Dynamic energy under `S`, the least for this exit and time.
     pub energy: Nanojoules,
-    /// No mapping of the stage with this exit takes less under `S`.
+    /// No mapping of the stage with this exit, and, with energy as an objective, with at most this energy, takes less under `S`.
     pub bound: Nanoseconds,
+    /// How much less energy a mapping takes that is no faster and was left out.
+    pub slack: Nanojoules,
+    /// Whether energy was an objective.
+    axis: EnergyAxis,
     /// Time and energy under every superset of `S` that may be used, ascending; `S` itself is the first.
     pub retimed: Vec<Retimed>,
     /// How its blocks were solved.
@@ -69,10 +80,14 @@ impl StageOption {
     /// Who runs what in which order.
     pub fn mapping(&self) -> StageMapping {
         let blocks = self.steps.blocks(self.path);
-        let scope = if blocks.len() > 1 {
-            "all mappings of the stage with this exit, by series decomposition at gates"
+        let ceiling = match self.axis {
+            EnergyAxis::ByProduct => "",
+            EnergyAxis::Objective => " and at most this dynamic energy",
+        };
+        let series = if blocks.len() > 1 {
+            ", by series decomposition at gates"
         } else {
-            "all mappings of the stage with this exit"
+            ""
         };
         StageMapping {
             ops: self.ops.clone(),
@@ -92,7 +107,7 @@ impl StageOption {
             proof: StageProof {
                 bound: self.bound,
                 method: self.methods.to_string(),
-                scope: scope.to_owned(),
+                scope: format!("all mappings of the stage with this exit{ceiling}{series}"),
                 stopped_by: self.stopped_by,
             },
         }
@@ -265,7 +280,7 @@ impl<'a> StageMapper<'a> {
         }
         let supersets: Vec<ProcessorSet> = self.graph.supersets(set).collect();
         let mut steps = Steps::default();
-        let mut found: Vec<(usize, Label)> = Vec::new();
+        let mut found: Vec<(usize, Nanoseconds, Label)> = Vec::new();
         let mut labels = vec![Label::start(&Arc::new(entry.clone()), supersets.len())];
         let mut from = cut;
         let last = self.graph.cuts.len() - 1;
@@ -283,14 +298,26 @@ impl<'a> StageMapper<'a> {
             if !is_wanted && !is_on_the_way {
                 continue;
             }
-            let extended = self.extend(&mut steps, &labels, from, end, set);
-            let at_end = undominated(&steps, extended);
-            found.extend(
-                at_end
-                    .iter()
-                    .filter(|label| is_wanted && label.used == set)
-                    .map(|label| (end, label.clone())),
-            );
+            let at_end = match self.options.energy {
+                EnergyAxis::ByProduct => {
+                    let extended = self.extend(&mut steps, &labels, from, end, set);
+                    undominated(&steps, extended)
+                }
+                EnergyAxis::Objective => {
+                    let candidates = self.candidates(&labels, from, end, set);
+                    trade_offs(&mut steps, &labels, candidates)
+                }
+            };
+            for (index, label) in at_end.iter().enumerate() {
+                if !is_wanted || label.used != set {
+                    continue;
+                }
+                let bound = match self.options.energy {
+                    EnergyAxis::ByProduct => label.bound,
+                    EnergyAxis::Objective => bound_under_energy(&at_end, index),
+                };
+                found.push((end, bound, label.clone()));
+            }
             if self.graph.cuts[end].separates {
                 labels = at_end;
                 from = end;
@@ -299,14 +326,16 @@ impl<'a> StageMapper<'a> {
         let steps = Arc::new(steps);
         found
             .into_iter()
-            .map(|(end, label)| StageOption {
+            .map(|(end, bound, label)| StageOption {
                 end,
                 ops: self.position(cut)..self.position(end),
                 processors: set,
                 exit: label.exit,
                 time: label.objective.makespan,
                 energy: label.objective.energy,
-                bound: label.bound,
+                bound,
+                slack: label.slack,
+                axis: self.options.energy,
                 retimed: supersets
                     .iter()
                     .zip(&label.retimed)
@@ -349,6 +378,48 @@ impl<'a> StageMapper<'a> {
             }
         }
         extended
+    }
+
+    /// The same as candidates, of which only those that are kept become labels.
+    fn candidates(
+        &self,
+        labels: &[Label],
+        from: usize,
+        end: usize,
+        set: ProcessorSet,
+    ) -> Vec<Candidate> {
+        let mut candidates = Vec::new();
+        let mut at = 0;
+        // Labels come by exit, and those of one exit meet the same block.
+        for group in labels.chunk_by(|a, b| a.exit == b.exit) {
+            let entry = &group[0].exit;
+            let key = BlockKey {
+                start: self.position(from),
+                end: self.position(end),
+                entry: self.restricted(entry, from, end),
+                set,
+                shared_by: self.shared_by(from, end),
+            };
+            let block = self.blocks.block(&self.graph, key, &self.options);
+            let exits: Vec<Arc<Entry>> = block
+                .exits
+                .iter()
+                .map(|way| self.exit(entry, &way.holders, end))
+                .collect();
+            for (offset, label) in group.iter().enumerate() {
+                let ways = block.exits.iter().zip(&exits).enumerate();
+                candidates.extend(ways.map(|(index, (way, exit))| Candidate {
+                    exit: Arc::clone(exit),
+                    used: label.used.union(way.used),
+                    objective: sum(label.objective, way.objective),
+                    label: at + offset,
+                    block: Arc::clone(&block),
+                    way: index,
+                }));
+            }
+            at += group.len();
+        }
+        candidates
     }
 
     /// Parts between inner cuts overlap, so they share the work of a block.
@@ -426,6 +497,8 @@ mod tests {
         granularity: Granularity::Auto,
         gap_millionths: 0,
         effort: Effort::Thorough,
+        shared_by: 1,
+        energy: EnergyAxis::ByProduct,
         budget: Budget::UNLIMITED,
     };
 

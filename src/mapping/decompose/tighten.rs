@@ -38,7 +38,7 @@ type Cost = u64;
 
 impl StageMapper<'_> {
     /// Raises the bounds of the stages of `mappings`; those that come first are served first.
-    pub fn tighten(&self, mappings: &mut [PipelineMapping]) {
+    pub fn tighten(&self, mappings: &mut [&mut PipelineMapping]) {
         let effort = self.options_of_search().effort;
         let Some((work, most)) = share(effort) else {
             return;

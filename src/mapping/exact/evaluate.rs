@@ -11,6 +11,8 @@ pub(super) struct Desk {
     pub(super) starts: Vec<u32>,
     /// Earliest end, likewise.
     ends: Vec<u32>,
+    /// Latest start below the cutoff, likewise; zero where there is none.
+    latest: Vec<u32>,
     work: Vec<u64>,
     rests: Vec<u32>,
 }
@@ -31,6 +33,7 @@ impl Desk {
             free: vec![0; network.processors],
             starts: vec![0; size],
             ends: vec![0; size],
+            latest: vec![0; size],
             work: vec![0; network.operators],
             rests: vec![0; network.processors],
         }
@@ -62,8 +65,6 @@ impl Desk {
     ) -> Option<Promise> {
         let m = if M == 0 { network.processors } else { M };
         let mut bound = 0;
-        let mut earliest = [NEVER; 16];
-        let mut rests = [NEVER; 16];
         for item in &layout.remaining {
             let at = item.operator * m;
             let mut row = [0; 16];
@@ -103,8 +104,6 @@ impl Desk {
                     self.starts[at + p] = start;
                     self.ends[at + p] = end;
                     least = least.min(end + rest);
-                    earliest[p] = earliest[p].min(start);
-                    rests[p] = rests[p].min(rest);
                 } else {
                     self.starts[at + p] = NEVER;
                     self.ends[at + p] = NEVER;
@@ -115,13 +114,62 @@ impl Desk {
             }
             bound = bound.max(least);
         }
-        self.free.copy_from_slice(&earliest[..m]);
-        self.rests.copy_from_slice(&rests[..m]);
+        self.look_back::<M>(network, layout, cutoff)?;
         let guess = self.weigh::<M>(network, layout, cutoff)?;
         Some(Promise {
             bound,
             guess: guess.max(bound),
         })
+    }
+
+    /// Latest starts below the cutoff, from the end; removes processors on which an operator cannot be in time.
+    fn look_back<const M: usize>(
+        &mut self,
+        network: &Network,
+        layout: &Layout,
+        cutoff: u32,
+    ) -> Option<()> {
+        let m = if M == 0 { network.processors } else { M };
+        self.free.fill(NEVER);
+        self.rests.fill(NEVER);
+        for item in layout.remaining.iter().rev() {
+            let at = item.operator * m;
+            let mut latest = [0; 16];
+            let latest = &mut latest[..m];
+            for (latest, &rest) in latest.iter_mut().zip(&network.rests[at..at + m]) {
+                *latest = (cutoff - 1).saturating_sub(rest);
+            }
+            for &edge in &network.outgoing[item.operator] {
+                let edge = network.edges[edge];
+                let delays = network.delays(edge);
+                for (p, latest) in latest.iter_mut().enumerate() {
+                    let mut most = 0;
+                    for q in 0..m {
+                        most = most
+                            .max(self.latest[edge.to * m + q].saturating_sub(delays[p * m + q]));
+                    }
+                    *latest = most.min(*latest);
+                }
+            }
+            let mut is_possible = false;
+            for p in 0..m {
+                let start = self.starts[at + p];
+                if start < NEVER && self.ends[at + p] <= latest[p] {
+                    is_possible = true;
+                    self.latest[at + p] = latest[p] - network.times[at + p];
+                    self.free[p] = self.free[p].min(start);
+                    self.rests[p] = self.rests[p].min(cutoff - 1 - latest[p]);
+                } else {
+                    self.starts[at + p] = NEVER;
+                    self.ends[at + p] = NEVER;
+                    self.latest[at + p] = 0;
+                }
+            }
+            if !is_possible {
+                return None;
+            }
+        }
+        Some(())
     }
 
     /// Raises the earliest starts of an operator by two inputs at once: on one processor their producers wait for each other, on two one of them is moved or both are.
@@ -138,13 +186,13 @@ impl Desk {
         let (delays, other_delays) = (network.delays(first), network.delays(second));
         // Ends of both on one processor, the first one first and the second one first.
         let mut ends = [[NEVER; 2]; 16];
-        for q in 0..m {
+        for (q, ends) in ends.iter_mut().enumerate().take(m) {
             let end =
                 self.ends[at + q].max(self.starts[other_at + q]) + network.times[other_at + q];
             let other = self.ends[other_at + q].max(self.starts[at + q]) + network.times[at + q];
             let is_in_time =
                 |end: u32, at: usize| end < NEVER && end + network.rests[at + q] < cutoff;
-            ends[q] = [
+            *ends = [
                 if is_in_time(end, other_at) {
                     end
                 } else {
@@ -221,9 +269,8 @@ impl Desk {
             if total > room {
                 return None;
             }
-            if sum > 0 {
-                guess = guess.max(u32::try_from((total + taken) / sum).unwrap_or(NEVER));
-            }
+            let even = (total + taken).checked_div(sum).unwrap_or(0);
+            guess = guess.max(u32::try_from(even).unwrap_or(NEVER));
             for item in &layout.remaining {
                 if item.before.is_empty() {
                     continue;
@@ -231,7 +278,7 @@ impl Desk {
                 let at = item.operator * m;
                 let latest = (0..m)
                     .filter(|&p| self.starts[at + p] < NEVER)
-                    .map(|p| cutoff - 1 - network.rests[at + p] - network.times[at + p])
+                    .map(|p| self.latest[at + p])
                     .max()
                     .unwrap_or(0);
                 let work: u64 = item.before.iter().map(|&index| self.work[index]).sum();

@@ -13,6 +13,8 @@ pub(super) struct Layout {
     pub(super) pending: Vec<usize>,
     /// Operators all of whose inputs are done.
     pub(super) ready: Vec<usize>,
+    /// The place of each of these among the pending ones.
+    pub(super) slots: Vec<Option<usize>>,
     pub(super) prices: Vec<Prices>,
 }
 
@@ -73,12 +75,17 @@ impl Layout {
                 }
             })
             .collect();
+        let ready: Vec<usize> = members(to_do)
+            .filter(|&v| network.before[v] & to_do == 0)
+            .collect();
         Self {
             done,
             remaining,
-            ready: members(to_do)
-                .filter(|&v| network.before[v] & to_do == 0)
+            slots: ready
+                .iter()
+                .map(|v| pending.iter().position(|other| other == v))
                 .collect(),
+            ready,
             prices: vec![Prices::from_known(network, to_do)],
             pending,
         }

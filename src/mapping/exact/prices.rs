@@ -16,18 +16,14 @@ const ROUNDS: u32 = 6;
 
 impl Prices {
     /// Near the duals of the fractional load problem of `set`, by a fixed number of multiplicative steps.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "prices are between zero and one, and any are valid"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "any prices are valid")]
     pub(super) fn of(network: &Network, set: u64) -> Self {
         let m = network.processors;
         Self::near(network, set, vec![1.0 / m as f64; m], 40)
     }
 
     /// The best of the network's prices for `set`, and a few steps on.
+    #[expect(clippy::cast_precision_loss, reason = "any prices are valid")]
     pub(super) fn from_known(network: &Network, set: u64) -> Self {
         let best = network
             .prices
@@ -42,6 +38,7 @@ impl Prices {
         )
     }
 
+    #[expect(clippy::cast_precision_loss, reason = "any prices are valid")]
     fn near(network: &Network, set: u64, mut prices: Vec<f64>, rounds: u32) -> Self {
         let m = network.processors;
         let mut best = Self::rounded(&prices);

@@ -143,7 +143,7 @@ struct Pass {
     bound: u32,
     /// States left out.
     truncated: u64,
-    /// How many states there might be if none were left out.
+    /// Logarithm of how many states the widest layer might have if none were left out.
     estimate: f64,
     made: u64,
     is_stopped: bool,
@@ -213,7 +213,7 @@ impl Direction {
             return pass;
         };
         let mut layer = vec![root];
-        let (mut entered, mut scale) = (1, 1.0);
+        let (mut entered, mut scale) = (1, 0.0);
         for _ in 0..self.network.operators {
             let mut next: BTreeMap<u64, Group> = BTreeMap::new();
             for group in &layer {
@@ -232,8 +232,8 @@ impl Direction {
             if total == 0 {
                 break;
             }
-            scale *= total as f64 / entered as f64;
-            pass.estimate += scale;
+            scale += logarithm(total) - logarithm(entered);
+            pass.estimate = pass.estimate.max(scale);
             entered = total.min(width);
             if total > width {
                 narrow(&mut layer, width, &mut pass);
@@ -311,7 +311,10 @@ impl Direction {
         let m = self.network.processors;
         let before = &group.layout;
         let mut made = 0;
-        for &operator in &before.ready {
+        let gaps: Vec<Gap> = (0..group.nodes.len())
+            .map(|index| self.gap(before, group.values(index)))
+            .collect();
+        for (&operator, &slot) in before.ready.iter().zip(&before.slots) {
             let done = before.done | 1 << operator;
             let behind = self.layout(done);
             let target = next.entry(done).or_insert_with(|| Group {
@@ -332,7 +335,6 @@ impl Direction {
                         .find(|&edge| self.network.edges[edge].from == operator),
                 })
                 .collect();
-            let slot = before.pending.iter().position(|&other| other == operator);
             for (index, node) in group.nodes.iter().enumerate() {
                 let values = group.values(index);
                 for processor in 0..m {
@@ -344,7 +346,7 @@ impl Direction {
                         continue;
                     }
                     made += 1;
-                    if self.leaves_a_gap(before, values, operator, start) {
+                    if gaps[index].is_left(operator, start) {
                         continue;
                     }
                     self.step(values, &sources, processor, start, end);
@@ -394,36 +396,62 @@ impl Direction {
         (start < NEVER && self.network.times[operator * m + processor] < NEVER).then_some(start)
     }
 
-    /// Whether another ready operator fits before `start` on some processor, so well that it is never worse there than anywhere later.
+    /// From which start on something else should come first, for any operator but one and for that one.
     ///
-    /// If nothing starts before `start`, every processor is idle from when it is free until then; moving that operator there delays nothing, starts it earlier and leaves its processor.
-    fn leaves_a_gap(&self, layout: &Layout, values: &[u32], operator: usize, start: u32) -> bool {
+    /// If nothing starts before `start`, every processor is idle from when it is free until then.
+    /// A ready operator that fits there on some processor, so well that it is never worse off than anywhere later, is moved there: that delays nothing, and it starts earlier.
+    fn gap(&self, layout: &Layout, values: &[u32]) -> Gap {
+        let mut gap = Gap {
+            operator: usize::MAX,
+            first: NEVER,
+            next: NEVER,
+        };
         if self.network.must_use != 0 {
-            return false;
+            return gap;
         }
         let m = self.network.processors;
-        layout.ready.iter().any(|&other| {
-            if other == operator {
-                return false;
+        for (&operator, &slot) in layout.ready.iter().zip(&layout.slots) {
+            let least = (0..m)
+                .filter_map(|p| self.fits_from(values, slot, operator, p))
+                .min()
+                .unwrap_or(NEVER);
+            if least < gap.first {
+                gap.next = gap.first;
+                (gap.first, gap.operator) = (least, operator);
+            } else {
+                gap.next = gap.next.min(least);
             }
-            let slot = layout.pending.iter().position(|&it| it == other);
-            (0..m).any(|p| {
-                let Some(early) = self.start(values, slot, other, p) else {
-                    return false;
-                };
-                let end = early + self.network.times[other * m + p];
-                early < start
-                    && end <= start
-                    && (0..m).all(|q| {
-                        q == p
-                            || self.start(values, slot, other, q).is_none_or(|late| {
-                                let late = late.max(start) + self.network.times[other * m + q];
-                                let loss = self.network.losses[(other * m + p) * m + q];
-                                i64::from(end) + loss <= i64::from(late)
-                            })
-                    })
-            })
-        })
+        }
+        gap
+    }
+
+    /// The first start of anything else before which `operator` should run on `processor`.
+    fn fits_from(
+        &self,
+        values: &[u32],
+        slot: Option<usize>,
+        operator: usize,
+        processor: usize,
+    ) -> Option<u32> {
+        let m = self.network.processors;
+        let early = self.start(values, slot, operator, processor)?;
+        let end = early + self.network.times[operator * m + processor];
+        let mut from = end.max(early + 1);
+        for q in 0..m {
+            let Some(late) = self
+                .start(values, slot, operator, q)
+                .filter(|_| q != processor)
+            else {
+                continue;
+            };
+            let time = i64::from(self.network.times[operator * m + q]);
+            let loss = self.network.losses[(operator * m + processor) * m + q];
+            let arrival = i64::from(end) + loss;
+            if arrival > i64::from(late) + time {
+                from = from.max(u32::try_from(arrival - time).unwrap_or(NEVER));
+            }
+        }
+        Some(from)
     }
 
     /// Puts the state behind a step on the desk.
@@ -447,6 +475,27 @@ impl Direction {
                 }
             }
         }
+    }
+}
+
+/// From which start on an operator leaves a gap before it that another one should fill.
+#[derive(Clone, Copy, Debug)]
+struct Gap {
+    /// Who should fill the first gap.
+    operator: usize,
+    first: u32,
+    /// The first gap for anyone else.
+    next: u32,
+}
+
+impl Gap {
+    fn is_left(&self, operator: usize, start: u32) -> bool {
+        start
+            >= if operator == self.operator {
+                self.next
+            } else {
+                self.first
+            }
     }
 }
 
@@ -507,6 +556,11 @@ impl Group {
         self.values = values;
         self.nodes = nodes;
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn logarithm(count: usize) -> f64 {
+    (count as f64).ln()
 }
 
 /// Whether all of `first` is at most `second`.

@@ -81,7 +81,11 @@ pub fn solve_from(
 }
 
 /// A schedule as the search would have found it.
-fn known(problem: &Problem, leaving: &[usize], solution: &Solution) -> (Signature, Finish) {
+pub(super) fn known(
+    problem: &Problem,
+    leaving: &[usize],
+    solution: &Solution,
+) -> (Signature, Finish) {
     let signature = super::super::block::holders(problem, solution, leaving)
         .iter()
         .map(|holders| {
@@ -112,7 +116,7 @@ fn known(problem: &Problem, leaving: &[usize], solution: &Solution) -> (Signatur
     (signature, finish)
 }
 
-fn exit(problem: &Problem, signature: &Signature, finish: &Finish) -> Exit {
+pub(super) fn exit(problem: &Problem, signature: &Signature, finish: &Finish) -> Exit {
     let solution = Solution {
         processors: (0..problem.operators.len())
             .map(|operator| {

@@ -7,9 +7,13 @@ use super::state::State;
 /// Passes over all operators, of which the later ones find little.
 const PASSES: usize = 3;
 
-/// Moves single operators of `state` as long as that saves energy and keeps the makespan.
-pub(super) fn save_energy(problem: &Problem, state: &mut State<'_>, budget: Budget<'_>) {
-    let limit = state.makespan;
+/// Moves single operators of `state` as long as that saves energy and keeps the makespan within `limit`, which it keeps now.
+pub(super) fn save_energy(
+    problem: &Problem,
+    state: &mut State<'_>,
+    limit: u64,
+    budget: Budget<'_>,
+) {
     let mut insertions: Vec<Insertion> = Vec::new();
     let mut reached = vec![false; problem.locations];
     let mut processors: Vec<usize> = state.processors().collect();

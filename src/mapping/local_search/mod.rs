@@ -15,5 +15,7 @@ mod state;
 mod terrain;
 #[cfg(test)]
 mod tests;
+mod trade;
 
 pub use search::{Search, improve};
+pub(super) use trade::trade;

@@ -124,7 +124,8 @@ impl<'a> Search<'a> {
             return;
         }
         let mut state = State::new(&self.terrain, &self.best);
-        save_energy(self.problem, &mut state, budget);
+        let limit = self.objective.makespan.count();
+        save_energy(self.problem, &mut state, limit, budget);
         self.offer(state.solution());
     }
 

@@ -7,6 +7,7 @@ mod transfer;
 mod costs_file;
 mod facts;
 mod overrides;
+mod points;
 
 mod error;
 
@@ -20,5 +21,6 @@ pub use error::{CostError, CostsFileError, OverrideDefect, OverrideProblem, TooL
 pub use facts::cost_facts;
 pub use features::evaluate;
 pub use overrides::CostOverrides;
+pub use points::PointTables;
 pub use table::{CostTable, GroupCost, MOST_SECONDS};
 pub use transfer::Move;

@@ -67,6 +67,8 @@ pub struct Scope {
     pub max_stages: usize,
     /// Where a pipeline may be cut.
     pub cuts: Cuts,
+    /// Whether stages have all their trade-offs of time and energy, or the fastest mapping alone.
+    pub trades_energy: bool,
 }
 
 impl Scope {
@@ -87,6 +89,7 @@ impl Scope {
             offered,
             max_stages: limits.max_stages.unwrap_or(instance.processors.len()),
             cuts: limits.cuts.clone(),
+            trades_energy: false,
         }
     }
 }
@@ -208,7 +211,11 @@ impl Search<'_> {
         if let Some(known) = self.memory.borrow().get(&key) {
             return known.clone();
         }
-        let found = stages::stage_mappings(self.instance, part, set, entry);
+        let found = if self.scope.trades_energy {
+            stages::trade_offs(self.instance, part, set, entry)
+        } else {
+            stages::stage_mappings(self.instance, part, set, entry)
+        };
         self.memory.borrow_mut().insert(key, found.clone());
         found
     }

@@ -147,6 +147,59 @@ pub fn stage_mappings(
     }
 }
 
+/// For each exit, the mappings of `part` to all of `set` that no other one beats in `T_s(S)` and `E_dyn(S)`: rule M9 with energy as an objective.
+/// Of equal ones the first; ordered by exit, then time.
+pub fn trade_offs(instance: &Instance, part: Part, set: u16, entry: &State) -> Vec<StageMapping> {
+    let members: Vec<usize> = (0..instance.operators.len())
+        .filter(|&operator| part.operators & (1 << operator) != 0)
+        .collect();
+    let processors: Vec<usize> = (0..instance.processors.len())
+        .filter(|&processor| set & (1 << processor) != 0)
+        .collect();
+    if processors.is_empty() || members.len() < processors.len() {
+        return Vec::new();
+    }
+    let mut all: Vec<StageMapping> = Vec::new();
+    let mut digits = vec![0; members.len()];
+    loop {
+        let uses_all = (0..processors.len()).all(|digit| digits.contains(&digit));
+        let placement: BTreeMap<usize, usize> = members
+            .iter()
+            .zip(&digits)
+            .map(|(&operator, &digit)| (operator, processors[digit]))
+            .collect();
+        if uses_all && let Some(stage) = Stage::new(instance, &placement, set, entry) {
+            let (exit, energy) = (stage.exit(part), stage.energy());
+            // The energy is the same for every order, so that the fastest order is the best.
+            if let Some((time, sequence)) = Orders::best(&stage, part, None, energy) {
+                all.push(StageMapping {
+                    choice: Choice {
+                        placement,
+                        sequence,
+                    },
+                    time,
+                    energy,
+                    exit,
+                });
+            }
+        }
+        if !count_up(&mut digits, processors.len()) {
+            break;
+        }
+    }
+    let mut kept: Vec<StageMapping> = Vec::new();
+    all.sort_by(|a, b| (&a.exit, a.time, a.energy).cmp(&(&b.exit, b.time, b.energy)));
+    for mapping in all {
+        let is_beaten = kept
+            .iter()
+            .any(|other| other.exit == mapping.exit && other.energy <= mapping.energy);
+        if !is_beaten {
+            kept.push(mapping);
+        }
+    }
+    kept
+}
+
 /// Times a choice while `used` are in use: the stage's own set, or the plan's (M4).
 ///
 /// `None` where a processor does not support its operator or the chip lacks a link.
