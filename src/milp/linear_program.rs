@@ -1,130 +1,243 @@
-//! A linear program that grows: rows are added between solves, and each solve goes on from the basis of the one before.
+//! A linear program that grows by rows and is solved again from where it stood.
 //!
-//! Nothing that it says is a proof; whoever needs one computes it from the multipliers in integers.
+//! Rows and boxes come in integers and values go out in fixed point, so that nothing outside this module computes in floating point.
+//! What the solver says is a suggestion: bounds are proven by [`ExactProgram::bound`] from the multipliers.
 
 use std::time::Duration;
 
-use highs::{ColProblem, HighsModelStatus, HighsSolutionStatus, Model, Sense};
+use highs::{Col, HighsModelStatus, RowProblem, Sense as Direction};
 
 use super::MilpError;
+use super::exact::{ExactProgram, ExactRow, SHIFT, Sense, Unit};
 use super::solve::set;
 
-/// A minimisation over variables with bounds, and rows `expression ≥ right`, or `= right`.
+/// Values of a relaxation are integers in units of `1 / ONE`.
+pub const ONE: i64 = 1 << 20;
+
+/// Largest time in solver units: the solver's tolerances are absolute.
+const RANGE: i64 = 1 << 10;
+
+/// How the simplex method came to an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relaxed {
+    /// At an optimum, up to the solver's tolerance.
+    Optimal,
+    /// The iterations were used up; another call goes on.
+    Unfinished,
+    /// There is no point, says the solver.
+    Infeasible,
+}
+
+/// A point and multipliers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suggestion {
+    /// How the solve ended.
+    pub status: Relaxed,
+    /// Value of each column in units of `1 / ONE`.
+    pub values: Vec<i64>,
+    /// Multiplier of each row, in units of `2^-SHIFT`.
+    pub multipliers: Vec<i128>,
+}
+
+/// A program inside the solver.
+#[derive(Debug)]
 pub struct LinearProgram {
-    /// Taken out while it is solved.
-    model: Option<Model>,
-    columns: Vec<highs::Col>,
-}
-
-/// Where a solve came to.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LinearOutcome {
-    /// Value of each variable.
-    pub values: Vec<f64>,
-    /// Multiplier of each row, in the order in which they were added; not negative for inequalities, up to a tolerance.
-    pub multipliers: Vec<f64>,
-    /// Whether the solver calls the point optimal.
-    pub is_optimal: bool,
-}
-
-impl std::fmt::Debug for LinearProgram {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LinearProgram")
-            .field("columns", &self.columns.len())
-            .finish_non_exhaustive()
-    }
+    solver: highs::Model,
+    columns: Vec<Col>,
+    units: Vec<Unit>,
+    /// Unit of each row that was handed over.
+    rows: Vec<Unit>,
+    /// Nanoseconds in a solver unit, a power of two.
+    scale: f64,
 }
 
 impl LinearProgram {
-    /// A program without rows; each variable has a cost, a least and a largest value.
-    pub fn new(variables: impl IntoIterator<Item = (f64, f64, f64)>) -> Result<Self, MilpError> {
-        let refused = |status| MilpError::Failed {
-            status: format!("{status:?}"),
+    /// Hands a program to the solver.
+    pub fn new(program: &ExactProgram) -> Result<Self, MilpError> {
+        let largest = program
+            .columns
+            .iter()
+            .filter(|column| column.unit == Unit::Time)
+            .map(|column| column.upper)
+            .max()
+            .unwrap_or(1);
+        let mut nanoseconds = 1;
+        while largest / nanoseconds > RANGE {
+            nanoseconds *= 2;
+        }
+        let scale = to_float(nanoseconds);
+        let per = |unit| match unit {
+            Unit::Share => 1.0,
+            Unit::Time => scale,
         };
-        let mut model = Model::try_new(ColProblem::default()).map_err(refused)?;
-        model.set_sense(Sense::Minimise);
-        set(&mut model, "output_flag", false)?;
-        set(&mut model, "threads", 1)?;
-        set(&mut model, "parallel", "off")?;
-        set(&mut model, "solver", "simplex")?;
-        let columns = variables
-            .into_iter()
-            .map(|(cost, least, most)| {
-                model
-                    .try_add_column(cost, least..=most, std::iter::empty())
-                    .map_err(refused)
+        let mut problem = RowProblem::default();
+        let columns: Vec<Col> = program
+            .columns
+            .iter()
+            .map(|column| {
+                let unit = per(column.unit);
+                // The objective counts time.
+                let cost = to_float(column.cost) * unit / scale;
+                let (lower, upper) = (to_float(column.lower), to_float(column.reach));
+                problem.add_column(cost, lower / unit..=upper / unit)
             })
-            .collect::<Result<_, _>>()?;
+            .collect();
+        let units: Vec<Unit> = program.columns.iter().map(|column| column.unit).collect();
+        for row in &program.rows {
+            let (terms, right) = scaled(row, &columns, &units, scale);
+            let _ = match row.sense {
+                Sense::AtLeast => problem.add_row(right.., terms),
+                Sense::Equal => problem.add_row(right..=right, terms),
+            };
+        }
+        let mut solver = problem
+            .try_optimise(Direction::Minimise)
+            .map_err(|status| MilpError::Refused {
+                what: format!("the linear program ({status:?})"),
+            })?;
+        set(&mut solver, "output_flag", false)?;
+        set(&mut solver, "threads", 1)?;
+        set(&mut solver, "parallel", "off")?;
+        set(&mut solver, "random_seed", 1)?;
+        set(&mut solver, "solver", "simplex")?;
         Ok(Self {
-            model: Some(model),
+            solver,
             columns,
+            units,
+            rows: program.rows.iter().map(|row| row.unit).collect(),
+            scale,
         })
     }
 
-    /// Adds a row.
-    pub fn add(
-        &mut self,
-        terms: impl IntoIterator<Item = (usize, f64)>,
-        right: f64,
-        is_equality: bool,
-    ) -> Result<(), MilpError> {
-        let columns = &self.columns;
-        let terms = terms
-            .into_iter()
-            .map(|(column, coefficient)| (columns[column], coefficient));
-        let model = self.model.as_mut().ok_or_else(lost)?;
-        let most = if is_equality { right } else { f64::INFINITY };
-        model
-            .try_add_row(right..=most, terms)
-            .map(|_| ())
-            .map_err(|status| MilpError::Refused {
-                what: format!("a row ({status:?})"),
-            })
+    /// How many rows it has.
+    pub fn rows(&self) -> usize {
+        self.rows.len()
     }
 
-    /// Solves it, for at most this time.
-    pub fn solve(&mut self, limit: Option<Duration>) -> Result<LinearOutcome, MilpError> {
-        let mut model = self.model.take().ok_or_else(lost)?;
-        // The clock of the solver runs on over solves.
-        let seconds = limit.map_or(f64::INFINITY, |limit| limit.as_secs_f64());
-        set(&mut model, "time_limit", seconds)?;
-        let solved = model.try_solve().map_err(|status| MilpError::Failed {
-            status: format!("{status:?}"),
-        })?;
-        let status = solved.status();
-        let has_point = solved.primal_solution_status() != HighsSolutionStatus::None;
-        let solution = solved.get_solution();
-        let outcome = LinearOutcome {
-            values: solution.columns().to_vec(),
-            multipliers: solution.dual_rows().to_vec(),
-            is_optimal: status == HighsModelStatus::Optimal && has_point,
+    /// Adds a row; the next solve starts from where the last one ended.
+    pub fn add(&mut self, row: &ExactRow) -> Result<(), MilpError> {
+        let (terms, right) = scaled(row, &self.columns, &self.units, self.scale);
+        let added = match row.sense {
+            Sense::AtLeast => self.solver.try_add_row(right.., terms),
+            Sense::Equal => self.solver.try_add_row(right..=right, terms),
         };
-        self.model = Some(solved.into());
-        Ok(outcome)
+        added.map_err(|status| MilpError::Refused {
+            what: format!("a row ({status:?})"),
+        })?;
+        self.rows.push(row.unit);
+        Ok(())
+    }
+
+    /// Goes on for at most `iterations` of the simplex method, and for at most this time.
+    pub fn solve(
+        mut self,
+        iterations: u32,
+        limit: Option<Duration>,
+    ) -> Result<(Self, Suggestion), MilpError> {
+        let seconds = limit.map_or(f64::INFINITY, |limit| limit.as_secs_f64());
+        set(&mut self.solver, "time_limit", seconds)?;
+        set(
+            &mut self.solver,
+            "simplex_iteration_limit",
+            i32::try_from(iterations).unwrap_or(i32::MAX),
+        )?;
+        let solved = self
+            .solver
+            .try_solve()
+            .map_err(|status| MilpError::Failed {
+                status: format!("{status:?}"),
+            })?;
+        let status = status(solved.status())?;
+        let solution = solved.get_solution();
+        let values = solution
+            .columns()
+            .iter()
+            .zip(&self.units)
+            .map(|(&value, unit)| match unit {
+                Unit::Share => fixed(value, 1.0),
+                Unit::Time => fixed(value, self.scale),
+            })
+            .collect();
+        let multipliers = solution
+            .dual_rows()
+            .iter()
+            .zip(&self.rows)
+            .map(|(&dual, unit)| match unit {
+                Unit::Time => multiplier(dual, 1.0),
+                Unit::Share => multiplier(dual, self.scale),
+            })
+            .collect();
+        self.solver = solved.into();
+        let suggestion = Suggestion {
+            status,
+            values,
+            multipliers,
+        };
+        Ok((self, suggestion))
     }
 }
 
-fn lost() -> MilpError {
-    MilpError::Failed {
-        status: "lost in an earlier failure".to_owned(),
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the enum is the binding's and not exhaustive; whatever else it says is no answer"
+)]
+fn status(status: HighsModelStatus) -> Result<Relaxed, MilpError> {
+    match status {
+        HighsModelStatus::Optimal | HighsModelStatus::ModelEmpty => Ok(Relaxed::Optimal),
+        HighsModelStatus::Infeasible => Ok(Relaxed::Infeasible),
+        HighsModelStatus::ReachedIterationLimit
+        | HighsModelStatus::ReachedTimeLimit
+        | HighsModelStatus::Unknown => Ok(Relaxed::Unfinished),
+        other => Err(MilpError::Failed {
+            status: format!("{other:?}"),
+        }),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// A row in solver units: one of times counts in the unit of times, so its shares' coefficients are divided by it.
+fn scaled(row: &ExactRow, columns: &[Col], units: &[Unit], scale: f64) -> (Vec<(Col, f64)>, f64) {
+    let factor = match row.unit {
+        Unit::Share => 1.0,
+        Unit::Time => scale,
+    };
+    let terms = row
+        .terms
+        .iter()
+        .map(|&(column, coefficient)| {
+            let unit = match units[column] {
+                Unit::Share => 1.0,
+                Unit::Time => scale,
+            };
+            (columns[column], to_float(coefficient) * (unit / factor))
+        })
+        .collect();
+    (terms, to_float(row.right) / factor)
+}
 
-    #[test]
-    fn rows_are_added_between_solves_and_have_multipliers() {
-        // min x + 2y, 0 <= x, y <= 10.
-        let mut program = LinearProgram::new([(1.0, 0.0, 10.0), (2.0, 0.0, 10.0)]).unwrap();
-        program.add([(0, 1.0), (1, 1.0)], 4.0, false).unwrap();
-        let first = program.solve(None).unwrap();
-        assert!(first.is_optimal && (first.values[0] - 4.0).abs() < 1e-9);
-        program.add([(0, 1.0)], 3.0, true).unwrap();
-        let second = program.solve(None).unwrap();
-        assert!((second.values[1] - 1.0).abs() < 1e-9);
-        assert!((second.multipliers[0] - 2.0).abs() < 1e-9);
-        assert!((second.multipliers[1] + 1.0).abs() < 1e-9);
-    }
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "the solver may see rounded numbers; the certificate uses the integers"
+)]
+fn to_float(value: i64) -> f64 {
+    value as f64
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "a suggestion may be rounded; out of range saturates"
+)]
+pub(super) fn fixed(value: f64, unit: f64) -> i64 {
+    (value * unit * ONE as f64).round() as i64
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "any multiplier gives a valid bound; out of range saturates"
+)]
+fn multiplier(dual: f64, unit: f64) -> i128 {
+    // Beyond 2^20 times the unit the solver is lost, and sums must stay far below 128 bits.
+    let largest = (1_i64 << 40) as f64;
+    ((dual * unit).clamp(-largest, largest) * (1_i64 << SHIFT) as f64).round() as i128
 }

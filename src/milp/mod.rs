@@ -4,6 +4,7 @@
 //! What it adds to the solver is honesty about numbers: exact scaling of integers, and bounds that stay valid in floating point (rule M1 of `docs/model.md`).
 
 mod error;
+mod exact;
 mod limits;
 mod linear_program;
 mod model;
@@ -12,8 +13,9 @@ mod scale;
 mod solve;
 
 pub use error::MilpError;
+pub use exact::{ExactColumn, ExactProgram, ExactRow, SHIFT, Sense, Unit};
 pub use limits::{Limits, Remaining, Watch};
-pub use linear_program::{LinearOutcome, LinearProgram};
+pub use linear_program::{LinearProgram, ONE, Relaxed, Suggestion};
 pub use model::{Linear, Model, Variable};
 pub use outcome::{Incumbent, Outcome, Status};
 pub use scale::Scale;

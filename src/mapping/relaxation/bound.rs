@@ -1,31 +1,51 @@
-//! The loop: cuts until they bring nothing, then shorter and shorter trials refuted.
+//! The destructive bound: a horizon below which the relaxation is empty is no makespan.
+//!
+//! Windows shrink with the horizon, so a relaxation that says little of all schedules may refute the short ones.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use paracompile_plan::Nanoseconds;
 
-use super::super::{Budget, Problem};
-use super::certificate::certified;
-use super::energetic;
-use super::intervals::{self, Point};
-use super::program::{MAKESPAN, Program, SLACK};
-use super::rows::{Column, Kind, Row, signed};
-use super::ways::{Frame, Ways};
-use crate::milp::{self, Limits, Linear, LinearProgram, MilpError, Model, Scale, Status, Watch};
+use crate::mapping::{Budget, Problem};
+use crate::milp::{
+    self, Limits, LinearProgram, MilpError, Relaxed as LinearStatus, Scale, Status, Watch,
+};
 
-/// Sums of times in rows and certificates must fit their integers.
-const LARGEST: u64 = 1 << 44;
+use super::cuts::Cut;
+use super::ground::{Ground, signed};
+use super::separate::{Point, separate};
+use super::spans::Span;
+use super::statement::Statement;
+use super::windows::Windows;
+
+/// Larger times do not fit the fixed point of relaxed values.
+const LARGEST: u64 = 1 << 40;
+
+/// Simplex iterations between two questions whether to stop.
+const SLICE: u32 = 5_000;
+
+/// Rounds that raise the bound by less than a [`STALL`]th of the horizon before a horizon is left.
+const STALLED: u32 = 4;
+const STALL: i64 = 5_000;
+
+/// Programs with whole assignments a horizon: after each, rows that its point violates are added.
+const REPAIRS: u32 = 2;
+
+/// Of the interval that is left, a trial takes this many tenths, and one that is closer to the bound than a [`CLOSE`]th of the makespan is not worth it.
+const TENTHS: i64 = 3;
+const CLOSE: i64 = 2_000;
 
 /// How much counted work a bound may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// Rounds of cuts for each trial.
+    /// Rounds of rows for each horizon.
     pub rounds: u32,
-    /// Trials of the linear program.
+    /// Horizons that the linear program tries.
     pub trials: u32,
     /// Branch-and-bound nodes of each integer program; none without.
     pub nodes: Option<NonZeroU32>,
-    /// Trials of the integer program.
+    /// Horizons that the integer program tries.
     pub refutations: u32,
 }
 
@@ -38,9 +58,7 @@ pub struct Relaxed {
     pub certified: Nanoseconds,
 }
 
-/// Raises the bound `floor` of a problem for which a schedule of `known` exists.
-///
-/// Where numbers are too large for exact rows, or the solver fails, the bound stays what it is.
+/// Raises `floor`, a bound that is known, towards `known`, the makespan of a schedule.
 pub fn relaxation_bound(
     problem: &Problem,
     known: Nanoseconds,
@@ -48,317 +66,222 @@ pub fn relaxation_bound(
     work: Work,
     budget: Budget<'_>,
 ) -> Relaxed {
-    let mut search = Search {
-        known: known.count(),
-        bound: floor.count(),
-        certified: floor.count(),
-        cuts: Vec::new(),
-        budget,
+    let mut relaxed = Relaxed {
+        bound: floor,
+        certified: floor,
     };
-    if known.count() < LARGEST && !problem.operators.is_empty() && floor < known {
-        let frame = Frame::new(problem);
-        // A solver that fails leaves what was proven before.
-        let _ = search.raise(&frame, work);
+    if known.count() >= LARGEST || floor >= known || problem.operators.len() < 2 {
+        return relaxed;
     }
-    Relaxed {
-        bound: Nanoseconds::new(search.bound),
-        certified: Nanoseconds::new(search.certified),
+    let ground = Ground::new(problem);
+    let mut search = Search {
+        ground: &ground,
+        budget,
+        rounds: work.rounds,
+        low: signed(floor.count()),
+        high: signed(known.count()),
+        active: BTreeSet::new(),
+        present: BTreeSet::new(),
+    };
+    search.bisect(work.trials, search.high - 1, Search::linear_below);
+    relaxed.certified = unsigned(search.low);
+    if let Some(nodes) = work.nodes {
+        let first = search.between(search.high);
+        search.bisect(work.refutations, first, |search, trial| {
+            search.integer_below(trial, nodes)
+        });
     }
+    relaxed.bound = unsigned(search.low);
+    relaxed
 }
 
 struct Search<'a> {
-    known: u64,
-    bound: u64,
-    certified: u64,
-    /// Cuts that were of use, to start the next trial with.
-    cuts: Vec<intervals::Key>,
+    ground: &'a Ground<'a>,
     budget: Budget<'a>,
-}
-
-/// What became of a trial.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    /// No schedule is as short.
-    Refuted,
-    /// Nobody knows.
-    Open,
+    rounds: u32,
+    /// No schedule is shorter.
+    low: i64,
+    /// The makespan of a schedule.
+    high: i64,
+    /// Rows with a multiplier at the end of the last horizon.
+    active: BTreeSet<Cut>,
+    /// Rows of the last horizon.
+    present: BTreeSet<Cut>,
 }
 
 impl Search<'_> {
-    fn raise(&mut self, frame: &Frame<'_>, work: Work) -> Result<(), MilpError> {
-        self.try_certified(frame, self.known - 1, work.rounds)?;
-        let mut most = self.known;
-        for _ in 0..work.trials {
-            let gap = most.saturating_sub(self.certified);
-            if gap < 1 + self.known / 5000 || self.budget.should_stop() {
-                break;
-            }
-            let trial = self.certified + gap * 3 / 10;
-            match self.try_certified(frame, trial, work.rounds)? {
-                Verdict::Refuted => {}
-                Verdict::Open => most = trial,
-            }
-        }
-        let Some(nodes) = work.nodes else {
-            return Ok(());
-        };
-        let mut most = self.known;
-        for _ in 0..work.refutations {
-            let gap = most.saturating_sub(self.bound);
-            if gap < 1 + self.known / 5000 || self.budget.should_stop() {
-                break;
-            }
-            let trial = self.bound + gap * 3 / 10;
-            match self.try_whole(frame, trial, work.rounds, nodes)? {
-                Verdict::Refuted => {}
-                Verdict::Open => most = trial,
-            }
-        }
-        Ok(())
+    /// A horizon not far above what is refuted, below one that could not be.
+    fn between(&self, open: i64) -> i64 {
+        self.low + (open - self.low) * TENTHS / 10
     }
 
-    fn note_certified(&mut self, bound: u64, trial: u64) -> Verdict {
-        // Schedules above the trial are not the program's business.
-        let bound = bound.min(trial + 1);
-        self.certified = self.certified.max(bound);
-        self.bound = self.bound.max(bound);
-        if bound > trial {
-            Verdict::Refuted
-        } else {
-            Verdict::Open
-        }
-    }
-
-    /// The linear program under `trial`, with cuts as long as they raise it.
-    fn try_certified(
+    /// Tries horizons, ever closer to what is refuted.
+    fn bisect(
         &mut self,
-        frame: &Frame<'_>,
-        trial: u64,
-        rounds: u32,
-    ) -> Result<Verdict, MilpError> {
-        let Some(ways) = Ways::below(frame, trial) else {
-            return Ok(self.note_certified(trial + 1, trial));
-        };
-        let cut = self.cut(frame, &ways, rounds)?;
-        Ok(self.note_certified(cut.bound, trial))
-    }
-
-    fn cut(&mut self, frame: &Frame<'_>, ways: &Ways, rounds: u32) -> Result<Cut, MilpError> {
-        let unit = unit(ways.trial);
-        let floor = self.certified;
-        let mut program = Program::new(frame, ways, floor);
-        let mut keys: Vec<Option<intervals::Key>> = vec![None; program.rows.len()];
-        for &key in &self.cuts {
-            if let Some(row) = intervals::row(frame, ways, &program, key, floor) {
-                program.rows.push(row);
-                keys.push(Some(key));
+        trials: u32,
+        first: i64,
+        mut bound_below: impl FnMut(&mut Self, i64) -> Result<i64, MilpError>,
+    ) {
+        let mut trial = first;
+        let mut open = self.high;
+        for _ in 0..trials {
+            if self.low >= open || self.budget.should_stop() {
+                break;
             }
-        }
-        let mut linear = linear(&program, unit)?;
-        let mut bound = 0;
-        let mut stale = 0;
-        let mut multipliers = Vec::new();
-        let least = float(signed(ways.trial)) * 1e-5;
-        for _ in 0..rounds {
-            let outcome = linear.solve(self.budget.left())?;
-            let now =
-                certified(&program.columns, &program.rows, &outcome.multipliers, unit).unwrap_or(0);
-            stale = if now > bound + ways.trial / 20_000 {
-                0
-            } else {
-                stale + 1
+            // Trouble in the solver leaves the bound as it is: no bound is lost by not raising it.
+            let Ok(found) = bound_below(self, trial) else {
+                break;
             };
-            bound = bound.max(now);
-            multipliers = outcome.multipliers;
-            if !outcome.is_optimal || bound > ways.trial || stale > 2 || self.budget.should_stop() {
-                break;
+            if found > trial {
+                self.low = self.low.max(trial + 1);
+            } else {
+                self.low = self.low.max(found);
+                open = open.min(trial);
             }
-            let values: Vec<f64> = program
-                .columns
-                .iter()
-                .zip(&outcome.values)
-                .map(|(column, value)| match column.kind {
-                    Kind::Time => value * unit,
-                    Kind::Share => *value,
-                })
-                .collect();
-            let point = Point { values: &values };
-            let loads = intervals::separate(frame, ways, &program, &point, floor, least, 200);
-            let windows = energetic::separate(frame, ways, &program, &values, least, 12);
-            let mut new: Vec<(Option<intervals::Key>, Row)> = loads
-                .into_iter()
-                .filter_map(|key| {
-                    Some((
-                        Some(key),
-                        intervals::row(frame, ways, &program, key, floor)?,
-                    ))
-                })
-                .collect();
-            new.extend(
-                windows
-                    .into_iter()
-                    .filter_map(|key| Some((None, energetic::row(frame, ways, &program, key)?))),
-            );
-            if new.is_empty() {
+            trial = self.between(open);
+            if trial <= self.low + self.high / CLOSE {
                 break;
-            }
-            for (key, row) in new {
-                add(&mut linear, &program.columns, &row, unit)?;
-                program.rows.push(row);
-                keys.push(key);
             }
         }
-        // What has a price is worth having from the start next time.
-        self.cuts = keys
-            .iter()
-            .zip(&multipliers)
-            .filter(|(_, multiplier)| **multiplier > 1e-9)
-            .filter_map(|(key, _)| *key)
-            .collect();
-        Ok(Cut { program, bound })
     }
 
-    /// Whole assignments under `trial`; what refutes is the solver.
-    fn try_whole(
-        &mut self,
-        frame: &Frame<'_>,
-        trial: u64,
-        rounds: u32,
-        nodes: NonZeroU32,
-    ) -> Result<Verdict, MilpError> {
-        let Some(ways) = Ways::below(frame, trial) else {
-            return Ok(self.note_certified(trial + 1, trial));
+    /// A bound on every schedule that fits the horizon, certified; above the horizon there is none.
+    fn linear_below(&mut self, horizon: i64) -> Result<i64, MilpError> {
+        let Some(windows) = Windows::below(self.ground, horizon) else {
+            return Ok(horizon + 1);
         };
-        let cut = self.cut(frame, &ways, rounds)?;
-        if self.note_certified(cut.bound, trial) == Verdict::Refuted {
-            return Ok(Verdict::Refuted);
-        }
-        let (model, scale) = whole(&cut.program, &ways)?;
-        let remaining = || self.budget.remaining();
+        let mut statement = Statement::new(self.ground, &windows, self.low);
+        self.tighten(&mut statement)
+    }
+
+    /// The same with whole assignments, by the solver's word.
+    fn integer_below(&mut self, horizon: i64, nodes: NonZeroU32) -> Result<i64, MilpError> {
+        let Some(windows) = Windows::below(self.ground, horizon) else {
+            return Ok(horizon + 1);
+        };
+        let mut statement = Statement::new(self.ground, &windows, self.low);
+        let mut bound = self.tighten(&mut statement)?;
+        let budget = self.budget;
+        let remaining = move || budget.remaining();
         let limits = Limits {
             nodes,
             watch: Watch::Asked(&remaining),
         };
-        let outcome = milp::solve(&model, &scale, None, &limits)?;
-        let bound = match outcome.status {
-            Status::Infeasible => trial + 1,
-            Status::Optimal | Status::NodeLimit | Status::Stopped => {
-                scale.lower_bound(outcome.bound).min(trial + 1)
-            }
-        };
-        self.bound = self.bound.max(bound);
-        Ok(if bound > trial {
-            Verdict::Refuted
-        } else {
-            Verdict::Open
-        })
-    }
-}
-
-struct Cut {
-    program: Program,
-    bound: u64,
-}
-
-/// The solver compares with absolute tolerances, so it sees the trial as about a thousand.
-fn unit(trial: u64) -> f64 {
-    let mut unit = 1_u64;
-    while trial / unit > 2000 {
-        unit *= 2;
-    }
-    float(signed(unit))
-}
-
-fn linear(program: &Program, unit: f64) -> Result<LinearProgram, MilpError> {
-    let variables = program.columns.iter().map(|column| match column.kind {
-        Kind::Time => (
-            float(column.cost),
-            float(column.least) / unit,
-            float(column.most) / unit,
-        ),
-        Kind::Share => (0.0, float(column.least), float(column.most)),
-    });
-    let mut linear = LinearProgram::new(variables)?;
-    for row in &program.rows {
-        add(&mut linear, &program.columns, row, unit)?;
-    }
-    Ok(linear)
-}
-
-/// Adds a row in the solver's unit of time.
-fn add(
-    linear: &mut LinearProgram,
-    columns: &[Column],
-    row: &Row,
-    unit: f64,
-) -> Result<(), MilpError> {
-    let per_time = match row.kind {
-        Kind::Time => unit,
-        Kind::Share => 1.0,
-    };
-    let terms = row.terms.iter().map(|&(variable, coefficient)| {
-        let coefficient = match columns[variable].kind {
-            Kind::Time => float(coefficient),
-            Kind::Share => float(coefficient) / per_time,
-        };
-        (variable, coefficient)
-    });
-    linear.add(terms, float(row.right) / per_time, row.is_equality)
-}
-
-/// The program with whole shares and no slack, as the MILP solver sees it.
-fn whole(program: &Program, ways: &Ways) -> Result<(Model, Scale), MilpError> {
-    let scale = Scale::new([1], ways.trial, program.columns.len())?;
-    let units = |time: i64| {
-        let units = scale.to_units(time.unsigned_abs());
-        if time < 0 { -units } else { units }
-    };
-    let mut model = Model::new();
-    let variables: Vec<_> = program
-        .columns
-        .iter()
-        .enumerate()
-        .map(|(index, column)| match column.kind {
-            Kind::Share if column.is_whole => model.binary(),
-            Kind::Share => model.continuous(0.0, 1.0),
-            Kind::Time if index == SLACK => model.continuous(0.0, 0.0),
-            Kind::Time => model.continuous(
-                units(column.least),
-                units(column.most).min(units(signed(ways.trial))),
-            ),
-        })
-        .collect();
-    for (index, row) in program.rows.iter().enumerate() {
-        let number = |coefficient: i64, kind: Kind| match (row.kind, kind) {
-            (Kind::Time, Kind::Share) => units(coefficient),
-            (Kind::Time, Kind::Time) | (Kind::Share, _) => float(coefficient),
-        };
-        let left = row
-            .terms
-            .iter()
-            .fold(Linear::new(), |left, &(variable, coefficient)| {
-                let number = number(coefficient, program.columns[variable].kind);
-                left.plus(number, variables[variable])
-            });
-        let right = match row.kind {
-            Kind::Time => units(row.right),
-            Kind::Share => float(row.right),
-        };
-        let right = Linear::new().plus_constant(right);
-        if row.is_equality {
-            model.require_equal(format_args!("row[{index}]"), left, &right);
-        } else {
-            model.require_at_least(format_args!("row[{index}]"), left, &right);
+        let scale = Scale::new([1], self.high.unsigned_abs(), windows.time.len() + 1)?;
+        let mut is_choice = vec![false; statement.program.columns.len()];
+        for &x in statement.x.iter().flatten().flatten() {
+            is_choice[x] = true;
         }
+        let mut present = self.present.clone();
+        for _ in 0..REPAIRS {
+            if bound > horizon || self.budget.should_stop() {
+                break;
+            }
+            let model = statement
+                .program
+                .to_model(&scale, |column| is_choice[column]);
+            let outcome = milp::solve(&model, &scale, None, &limits)?;
+            if outcome.status == Status::Infeasible {
+                return Ok(horizon + 1);
+            }
+            bound = bound.max(signed(scale.lower_bound(outcome.bound)));
+            let Some(found) = outcome.incumbent else {
+                break;
+            };
+            let values = statement.program.to_fixed(&scale, &found.values);
+            let point = Point::new(&statement, &values);
+            let wanted = separate(&point, self.low, &present, windows.time.len().max(100));
+            if wanted.is_empty() {
+                break;
+            }
+            for cut in wanted {
+                present.insert(cut);
+                let row = cut.row(&statement, self.low);
+                statement.program.rows.extend(row);
+            }
+        }
+        Ok(bound)
     }
-    model.minimise(variables[MAKESPAN].into());
-    Ok((model, scale))
+
+    /// Solves the relaxation, adds the rows that its point violates, and so on; the best certified bound.
+    fn tighten(&mut self, statement: &mut Statement<'_>) -> Result<i64, MilpError> {
+        let windows = statement.windows;
+        let horizon = windows.horizon;
+        let base = statement.program.rows.len();
+        let mut cuts: Vec<Cut> = Vec::new();
+        let mut present = BTreeSet::new();
+        let mut wanted = self.first_cuts();
+        let mut linear: Option<LinearProgram> = None;
+        let mut best = self.low;
+        let mut stalled = 0;
+        for _ in 0..self.rounds {
+            for cut in wanted.drain(..).filter(|&cut| present.insert(cut)) {
+                let row = cut.row(statement, self.low);
+                if let Some(row) = row {
+                    cuts.push(cut);
+                    statement.program.rows.push(row);
+                }
+            }
+            let mut program = match linear.take() {
+                Some(program) => program,
+                None => LinearProgram::new(&statement.program)?,
+            };
+            for row in &statement.program.rows[program.rows()..] {
+                program.add(row)?;
+            }
+            let suggestion = loop {
+                let (next, suggestion) = program.solve(SLICE, self.budget.left())?;
+                program = next;
+                let is_over = suggestion.status != LinearStatus::Unfinished;
+                if is_over || self.budget.should_stop() {
+                    break suggestion;
+                }
+            };
+            let bound = statement.program.bound(&suggestion.multipliers);
+            let gain = bound.unwrap_or(best) - best;
+            best = best.max(bound.unwrap_or(best));
+            if suggestion.status == LinearStatus::Optimal {
+                self.active = cuts
+                    .iter()
+                    .zip(&suggestion.multipliers[base..])
+                    .filter(|&(_, &multiplier)| multiplier > 0)
+                    .map(|(&cut, _)| cut)
+                    .collect();
+            }
+            stalled = if gain < horizon / STALL {
+                stalled + 1
+            } else {
+                0
+            };
+            let is_over = best > horizon || stalled >= STALLED;
+            if suggestion.status != LinearStatus::Optimal || is_over || self.budget.should_stop() {
+                break;
+            }
+            let point = Point::new(statement, &suggestion.values);
+            wanted = separate(&point, self.low, &present, windows.time.len().max(100));
+            if wanted.is_empty() {
+                break;
+            }
+            linear = Some(program);
+        }
+        self.present = present;
+        Ok(best)
+    }
+
+    /// Rows that held the bound of the last horizon, or at first those of the whole stage.
+    fn first_cuts(&self) -> Vec<Cut> {
+        if !self.active.is_empty() {
+            return self.active.iter().copied().collect();
+        }
+        let outgoing = self.ground.precedence.outgoing.iter().enumerate();
+        let sinks = outgoing.filter(|(_, edges)| edges.is_empty());
+        let ends = sinks.map(|(operator, _)| Cut::EndAfterTail { operator });
+        let loads = (0..self.ground.processors)
+            .map(|processor| Cut::LoadBetween(Span::whole(None, None, processor)));
+        ends.chain(loads).collect()
+    }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "the solver's numbers are approximate anyway"
-)]
-fn float(value: i64) -> f64 {
-    value as f64
+fn unsigned(time: i64) -> Nanoseconds {
+    Nanoseconds::new(u64::try_from(time).unwrap_or(0))
 }
