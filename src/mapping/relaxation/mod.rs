@@ -1,7 +1,7 @@
 //! Lower bounds from a linear relaxation of the whole problem, certified in integers.
 //!
 //! No order of two operators is decided; that they share processors is seen through loads between events.
-//! `hard-graphs.md` calls it the cut LP; families and formulas are in `docs/formulation.md`.
+//! Families and formulas are in `docs/formulation.md`.
 
 mod bound;
 mod cuts;
