@@ -719,7 +719,7 @@ mod tests {
         }
     }
 
-    /// Some optima that were published as proven are not: shorter schedules exist.
+    /// Some known values were never proven, and shorter schedules exist.
     #[test]
     fn small_published_problems_are_solved_at_or_below_their_known_values() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/solver_tests/instances");
