@@ -41,7 +41,7 @@ const CLOSE: i64 = 2_000;
 pub struct Work {
     /// Rounds of rows for each horizon.
     pub rounds: u32,
-    /// Horizons that the linear program tries.
+    /// Horizons that the linear program tries after the first, which is one below the known makespan.
     pub trials: u32,
     /// Branch-and-bound nodes of each integer program; none without.
     pub nodes: Option<NonZeroU32>,
@@ -83,7 +83,8 @@ pub fn relaxation_bound(
         active: BTreeSet::new(),
         present: BTreeSet::new(),
     };
-    search.bisect(work.trials, search.high - 1, Search::linear_below);
+    let trials = work.trials.saturating_add(1);
+    search.bisect(trials, search.high - 1, Search::linear_below);
     relaxed.certified = unsigned(search.low);
     if let Some(nodes) = work.nodes {
         let first = search.between(search.high);
