@@ -2,14 +2,14 @@
 //!
 //! The answer to "why not there?" is another complete mapping, timed by the estimator like every plan: the same order, one operator elsewhere.
 
-use std::cmp::Reverse;
 use std::fmt::Write;
 
 use paracompile_frontend::cost::CostTable;
-use paracompile_frontend::ir::{Op, OpId, VerifiedGraph};
+use paracompile_frontend::ir::{OpId, VerifiedGraph};
 use paracompile_frontend::soc::{ProcessorId, ProcessorSet};
 use paracompile_plan::{Nanojoules, Nanoseconds};
 
+use crate::constraints::{find, near};
 use crate::estimate::{Estimate, evaluate};
 use crate::mapping::PipelineMapping;
 use crate::partition::{FusedGraph, FusedOpId};
@@ -70,48 +70,6 @@ pub fn explain(subject: &Subject<'_>, query: &str) -> Result<String, UnknownOper
             subject.graph.ops[op].name, subject.graph.ops[op].op_type
         ),
     })
-}
-
-fn find(graph: &VerifiedGraph, query: &str) -> Option<OpId> {
-    let index: Option<u32> = query.strip_prefix('#').and_then(|index| index.parse().ok());
-    let matches = |op: &Op| {
-        op.name == query
-            || op
-                .outputs
-                .iter()
-                .any(|&output| graph.tensors[output].name == query)
-            || (index.is_some_and(|index| op.at.node == index) && op.at.inside.is_empty())
-    };
-    graph
-        .ops
-        .iter()
-        .find(|(_, op)| matches(op))
-        .map(|(id, _)| id)
-}
-
-/// Up to five names that contain the query, or share its longest beginning.
-fn near(graph: &VerifiedGraph, query: &str) -> Vec<String> {
-    let query = query.to_lowercase();
-    let common = |name: &str| {
-        name.to_lowercase()
-            .chars()
-            .zip(query.chars())
-            .take_while(|(a, b)| a == b)
-            .count()
-    };
-    let mut ranked: Vec<(bool, usize, &str)> = graph
-        .ops
-        .iter()
-        .map(|(_, op)| op.name.as_str())
-        .map(|name| (name.to_lowercase().contains(&query), common(name), name))
-        .filter(|(contains, common, _)| *contains || *common > 2)
-        .collect();
-    ranked.sort_by_key(|&(contains, common, _)| Reverse((contains, common)));
-    ranked
-        .into_iter()
-        .take(5)
-        .map(|(_, _, name)| name.to_owned())
-        .collect()
 }
 
 fn explain_fused(subject: &Subject<'_>, op: OpId, fused: FusedOpId) -> String {

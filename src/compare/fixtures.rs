@@ -39,6 +39,7 @@ pub(super) fn front(plans: Vec<FrontPlan>) -> Front {
         cloud: None,
         objectives: Vec::new(),
         energy: EnergyAxis::ByProduct,
+        constraints: Vec::new(),
         epsilon: 0.0,
         plans,
         best_by_strategy: BTreeMap::new(),

@@ -2,23 +2,25 @@
 
 use paracompile_frontend::cost::CostTable;
 use paracompile_frontend::ir::VerifiedGraph;
-use paracompile_frontend::soc::ProcessorSet;
 use paracompile_plan::front::EnergyAxis;
 use paracompile_plan::plan::StoppedBy;
-use paracompile_plan::{Milliwatts, Plan};
+use paracompile_plan::{Milliwatts, Nanoseconds, Plan};
 use rayon::prelude::*;
 
-use super::agreement::agree;
-use super::baselines::{Baseline, baselines};
+use super::baselines::Baseline;
+use super::conflict::conflict;
+use super::demands::{admitted, capacities};
+use super::field::{Field, explore, max_stages};
 use super::memories::fitting;
-use super::plan_files::{check_all, plan_file};
+use super::plan_files::{Terms, check_all, plan_file};
 use super::streaming_hybrid::streaming_hybrid;
 use super::{CompileError, Compiled, Options, PlanFile};
+use crate::constraints::{Constraints, PlacementRule, eligible};
 use crate::emit::{self, FrontRequest};
-use crate::mapping::decompose::{MapperOptions, StageGraph, StageMapper};
+use crate::mapping::decompose::MapperOptions;
 use crate::pareto::{Epsilon, Score};
 use crate::partition::{Segments, fuse_for, segment_by};
-use crate::pipeline::{Candidate, MemoryDemand, Sources, pipelines};
+use crate::pipeline::{Candidate, Capacity};
 
 /// The relative width within which one plan of the front stands for others of nearly the same energy.
 const EPSILON: Epsilon = Epsilon::from_millionths(10_000);
@@ -27,6 +29,7 @@ const EPSILON: Epsilon = Epsilon::from_millionths(10_000);
 const MOST_PROCESSORS: usize = 6;
 
 /// What is mapped, and what it costs.
+#[derive(Clone, Copy)]
 pub(super) struct Inputs<'a> {
     /// The network.
     pub(super) graph: &'a VerifiedGraph,
@@ -63,41 +66,54 @@ pub fn compile(
         segments: &segments,
         table,
     };
-    let mapper = mapper(&inputs, options);
-    step("mapping blocks");
-    mapper.prepare();
-    step("searching pipelines");
-    let demand = MemoryDemand::new(&segments.graph, table);
-    let searched = search(&inputs, &mapper, &demand, options);
-    let baselines = baselines(&inputs, &mapper);
-    step("timing candidates");
-    agree(&inputs, &searched)?;
-    let candidates = rivals(&inputs, searched, &baselines, options)?;
+    let asked = options.constraints;
+    let rules: Vec<&PlacementRule> = asked.placements.iter().collect();
+    let eligibility =
+        eligible(&rules, graph, &segments.graph, table).map_err(CompileError::Stranded)?;
+    let capacities = capacities(&table.soc, asked);
+    let field = explore(&inputs, &eligibility, &capacities, options)?;
+    let tight = field.tight.clone();
+    let (baselines, rivals) = contenders(&inputs, field, &capacities, options)?;
+    let (candidates, admissions) = rivals;
     let scored: Vec<emit::Candidate> = candidates
         .iter()
-        .map(|candidate| scored(table, candidate))
+        .zip(&admissions)
+        .map(|(candidate, &admission)| scored(table, candidate, admission))
         .collect();
     let arrangement = emit::arrange(&table.soc, &scored, EPSILON);
     step("writing plans down");
     let stopped_by = options.budget.stopped_by().unwrap_or(StoppedBy::Complete);
+    // A baseline is there to be compared with: it obeys placements, and may miss what is required.
+    let placed = Terms {
+        constraints: asked.recorded_placements(graph, &table.soc),
+        admission: Nanoseconds::ZERO,
+        scope: scope(asked, &tight),
+    };
+    let all = asked.recorded(graph, &table.soc);
     let entries = arrangement.entries.par_iter().map(|entry| {
         let mapping = &candidates[entry.candidate].mapping;
+        let terms = Terms {
+            constraints: all.clone(),
+            admission: admissions[entry.candidate],
+            ..placed
+        };
         plan_file(
             &inputs,
             entry.file.clone(),
             mapping,
             &entry.labels,
             stopped_by,
+            &terms,
         )
     });
     let others = baselines.par_iter().map(|baseline| {
         let file = emit::baseline_file(&baseline.name);
-        plan_file(&inputs, file, &baseline.mapping, &[], stopped_by)
+        plan_file(&inputs, file, &baseline.mapping, &[], stopped_by, &placed)
     });
     let files: Vec<PlanFile> = entries.chain(others).collect();
     let streaming_hybrid = streaming_hybrid(&inputs, &candidates).map(|candidate| {
         let file = "hybrid-L".to_owned();
-        plan_file(&inputs, file, &candidate.mapping, &[], stopped_by)
+        plan_file(&inputs, file, &candidate.mapping, &[], stopped_by, &placed)
     });
     step("checking plans");
     check_all(&inputs, &files)?;
@@ -117,19 +133,12 @@ pub fn compile(
     })
     .expect("candidates are not empty, so the front has a plan for each goal");
     Ok(Compiled {
-        tight: demand.names(),
+        tight,
         front,
         files,
         streaming_hybrid,
         segments,
     })
-}
-
-fn mapper<'a>(inputs: &Inputs<'a>, options: &Options<'a>) -> StageMapper<'a> {
-    StageMapper::new(
-        StageGraph::new(inputs.segments, inputs.table, allowed(inputs)),
-        mapper_options(options),
-    )
 }
 
 /// How the mapper is asked to search.
@@ -142,59 +151,16 @@ pub(super) const fn mapper_options<'a>(options: &Options<'a>) -> MapperOptions<'
     }
 }
 
-fn allowed(inputs: &Inputs<'_>) -> ProcessorSet {
-    ProcessorSet::first(inputs.table.soc.processors.len())
-}
-
-fn max_stages(inputs: &Inputs<'_>, options: &Options<'_>) -> usize {
-    options.max_stages.unwrap_or(allowed(inputs).len())
-}
-
-/// The pipelines that no other covers; where the memories hold none, those of a chip with room for all, which say how much is missing.
-fn search(
+/// The baselines, and what competes for the front with the interval at which each is admitted; or which demands exclude each other.
+fn contenders(
     inputs: &Inputs<'_>,
-    fastest: &StageMapper<'_>,
-    demand: &MemoryDemand<'_>,
+    field: Field,
+    capacities: &[Capacity],
     options: &Options<'_>,
-) -> Vec<Candidate> {
-    let lean: Vec<StageMapper<'_>> = demand
-        .prices()
-        .into_iter()
-        .map(|price| {
-            let graph = fastest
-                .graph()
-                .priced(|op, processor| demand.charge(price, op, processor));
-            StageMapper::new(graph, mapper_options(options))
-        })
-        .collect();
-    let within = |demand: &MemoryDemand<'_>, lean: &[StageMapper<'_>]| {
-        let sources = Sources {
-            fastest,
-            lean,
-            demand,
-        };
-        let cuts = inputs.segments.cuts.len();
-        let max_stages = max_stages(inputs, options);
-        pipelines(sources, cuts, allowed(inputs), max_stages, options.budget)
-    };
-    let found = within(demand, &lean);
-    if found.is_empty() && !lean.is_empty() {
-        let unlimited = MemoryDemand::unlimited(&inputs.segments.graph, inputs.table);
-        return within(&unlimited, &lean);
-    }
-    found
-}
-
-/// All that compete for the front: what the search found and the baselines, as far as the chip holds them.
-fn rivals(
-    inputs: &Inputs<'_>,
-    searched: Vec<Candidate>,
-    baselines: &[Baseline],
-    options: &Options<'_>,
-) -> Result<Vec<Candidate>, CompileError> {
-    let baselines = baselines.iter().map(|baseline| baseline.candidate(inputs));
-    let candidates: Vec<Candidate> = searched.into_iter().chain(baselines).collect();
-    if candidates.is_empty() {
+) -> Result<(Vec<Baseline>, (Vec<Candidate>, Vec<Nanoseconds>)), CompileError> {
+    let baselines = field.baselines.clone();
+    let all = field.rivals(inputs);
+    if all.is_empty() {
         return Err(match options.budget.stopped_by() {
             Some(stopped_by) => CompileError::Stopped(stopped_by),
             None => CompileError::NoMapping {
@@ -202,11 +168,44 @@ fn rivals(
             },
         });
     }
-    fitting(inputs, candidates)
+    let failure = match fitting(inputs, capacities, all) {
+        Ok(fitting) => {
+            let admitted = admitted(inputs, fitting, options.constraints);
+            if !admitted.0.is_empty() {
+                return Ok((baselines, admitted));
+            }
+            None
+        }
+        Err(failure) if options.constraints.is_empty() => return Err(failure),
+        Err(failure) => Some(failure),
+    };
+    (options.progress.0)("looking for demands that exclude each other");
+    let conflict = conflict(inputs, field, options);
+    // Without a conflict among demands, it is the chip alone that is too small.
+    Err(match (conflict, failure) {
+        (Some(conflict), _) => CompileError::Conflict(Box::new(conflict)),
+        (None, Some(failure)) => failure,
+        (None, None) => CompileError::NoMapping {
+            max_stages: max_stages(inputs, options),
+        },
+    })
 }
 
-fn scored(table: &CostTable, candidate: &Candidate) -> emit::Candidate {
-    let interval = candidate.cost.bottleneck;
+/// What limits the claims of a proof under the demands of a run.
+fn scope(asked: &Constraints, tight: &[String]) -> &'static str {
+    match (asked.placements.is_empty(), tight.is_empty()) {
+        (true, true) => "",
+        (false, true) => ", among mappings that obey --pin and --forbid",
+        (true, false) => {
+            "; memory limits the value and not the bound: mappings were tried, fastest and leaner ones, and not all"
+        }
+        (false, false) => {
+            ", among mappings that obey --pin and --forbid; memory limits the value and not the bound: mappings were tried, fastest and leaner ones, and not all"
+        }
+    }
+}
+
+fn scored(table: &CostTable, candidate: &Candidate, interval: Nanoseconds) -> emit::Candidate {
     let static_power = candidate
         .mapping
         .used()

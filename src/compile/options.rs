@@ -1,5 +1,6 @@
 //! What a compile run is asked.
 
+use crate::constraints::Constraints;
 use crate::emit::Goal;
 use crate::mapping::{Budget, Effort, Granularity};
 use crate::partition::CutRule;
@@ -21,6 +22,8 @@ pub struct Options<'a> {
     pub effort: Effort,
     /// When to stop; without a limit the result is a function of the other inputs.
     pub budget: Budget<'a>,
+    /// What every plan must meet.
+    pub constraints: &'a Constraints,
     /// Called at the start of each step.
     pub progress: Progress<'a>,
 }

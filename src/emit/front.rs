@@ -7,7 +7,7 @@ use paracompile_plan::Plan;
 use paracompile_plan::front::{
     Baseline, BestOfStrategy, EnergyAxis, Figures, Front, FrontPlan, FrontStage, Objective,
 };
-use paracompile_plan::plan::{Label, PlanStage, SCHEMA, StoppedBy};
+use paracompile_plan::plan::{Constraint, Label, PlanStage, SCHEMA, StoppedBy};
 
 use super::cloud::cloud;
 use super::labels::{Arrangement, Candidate, Entry, baseline_file};
@@ -114,6 +114,11 @@ pub fn front(request: &FrontRequest<'_>) -> Option<Front> {
             Objective::EnergyActive,
         ],
         energy: request.energy,
+        constraints: recommended_plan
+            .constraints
+            .iter()
+            .map(Constraint::option)
+            .collect(),
         epsilon: request.arrangement.epsilon.to_share(),
         plans: pairs()
             .filter(|(entry, _)| entry.on_front)
@@ -143,7 +148,7 @@ pub fn front(request: &FrontRequest<'_>) -> Option<Front> {
 /// The figures of a plan as decimals.
 pub fn figures(plan: &Plan) -> Figures {
     let predicted = &plan.predicted;
-    let interval = predicted.interval_ns.to_seconds();
+    let interval = plan.admission_interval_ns.to_seconds();
     Figures {
         latency_s: predicted.latency_ns.to_seconds(),
         saturated_latency_s: predicted.saturated_latency_ns.to_seconds(),

@@ -86,6 +86,7 @@ pub(super) fn front(count: u32) -> Front {
             Objective::EnergyActive,
         ],
         energy: EnergyAxis::ByProduct,
+        constraints: Vec::new(),
         epsilon: 0.0,
         recommended: format!("plans/{:02}.json", count / 2),
         plans,
@@ -179,6 +180,7 @@ pub(super) fn plan(tasks: u32, stage_sets: &[&[&str]]) -> Plan {
         labels: Vec::new(),
         frame_overlap: FrameOverlap::None,
         admission_interval_ns: interval,
+        constraints: Vec::new(),
         predicted: Predicted {
             latency_ns: latency,
             saturated_latency_ns: latency,

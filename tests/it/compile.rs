@@ -1,5 +1,6 @@
 //! Whole runs on real networks, judged by what must hold of every front, whatever the figures are.
 
+use paracompile::constraints::Constraints;
 use paracompile::compile::{Compiled, Options, Progress, compile};
 use paracompile::cost::{CostOverrides, CostTable};
 use paracompile::emit::Goal;
@@ -26,6 +27,7 @@ fn compiled(name: &str, granularity: Granularity, max_stages: Option<usize>) -> 
         gap_millionths: 0,
         effort: Effort::Normal,
         budget: Budget::UNLIMITED,
+        constraints: &Constraints::NONE,
         progress: Progress(&|_| ()),
     };
     compile(&imported.graph, &table, &options).expect("there is a front")

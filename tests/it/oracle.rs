@@ -81,6 +81,7 @@ impl Both {
                 scope: "all mappings".to_owned(),
                 stopped_by: StoppedBy::Complete,
             },
+            constraints: &[],
         })
     }
 }

@@ -6,6 +6,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
+use paracompile::constraints::Constraints;
 use paracompile::compare::{Comparison, Survey, compare};
 use paracompile::compile::{Options, Progress};
 use paracompile::emit::Goal;
@@ -109,6 +110,7 @@ fn compare_all(
             gap_millionths: 0,
             effort: effort(args.effort),
             budget: Budget::until(&stop),
+            constraints: &Constraints::NONE,
             progress: Progress(&show),
         };
         let compared = input::costs(graph, chip, None)

@@ -8,6 +8,7 @@ mod check;
 mod compare;
 mod compare_tables;
 mod costs;
+mod demands;
 mod document;
 mod failure;
 mod figures;

@@ -24,7 +24,7 @@ use crate::failure::{Failure, Kind};
 use crate::input::Chip;
 use crate::page::REPORT;
 use crate::report::{Summary, report};
-use crate::{input, interrupt, notes, terminal};
+use crate::{demands, input, interrupt, notes, terminal};
 
 /// Runs the command.
 pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
@@ -44,6 +44,7 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
     let graph = &imported.graph;
     let table = input::costs(graph, &chip, args.costs.as_deref())?;
     explainable(args, &imported)?;
+    let constraints = demands::read(args, &imported, &chip.chosen)?;
     let directory = args.out.clone().unwrap_or_else(|| {
         Path::new("output").join(format!("{}-{}", graph.name, chip.chosen.name))
     });
@@ -81,12 +82,20 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
         gap_millionths: millionths(args.gap),
         effort: effort(args.effort),
         budget: Budget::until(&stop),
+        constraints: &constraints,
         progress: Progress(&show),
     };
     let compiled = in_pool(args.threads, || compile(graph, &table, &options));
     progress.clear();
     let compiled = compiled
-        .and_then(|compiled| compiled.map_err(|error| failed(&error)))
+        .and_then(|compiled| {
+            compiled.map_err(|error| {
+                if args.json {
+                    print_no(&error);
+                }
+                failed(&error)
+            })
+        })
         .inspect_err(|_| unmake(&made))?;
 
     let explanations = explanations(args, graph, &table, &compiled)?;
@@ -129,6 +138,23 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// Tells a program that asked for JSON why the answer is no.
+fn print_no(error: &CompileError) {
+    let answer = match error {
+        CompileError::Stranded(tasks) => demands::stranded_json(tasks),
+        CompileError::Conflict(conflict) => demands::conflict_json(conflict),
+        CompileError::NothingToMap
+        | CompileError::TooManyProcessors { .. }
+        | CompileError::DoesNotFit { .. }
+        | CompileError::NoMapping { .. }
+        | CompileError::Stopped(_)
+        | CompileError::Wrong { .. }
+        | CompileError::Disagreement { .. } => return,
+    };
+    // The failure itself goes to standard error, and is what counts.
+    let _ = print(&format!("{answer:#}\n"));
 }
 
 fn print(text: &str) -> Result<(), Failure> {
@@ -204,6 +230,12 @@ pub(crate) fn failed(error: &CompileError) -> Failure {
             .with_help("offer more processors, or correct the size of the memory in the profile"),
         CompileError::NoMapping { .. } => Failure::from_error(Kind::No, error)
             .with_help("no processor alone supports everything: allow more stages or processors"),
+        CompileError::Stranded(tasks) => {
+            demands::stranded(Failure::from_error(Kind::No, error), tasks)
+        }
+        CompileError::Conflict(conflict) => {
+            demands::excluded(Failure::from_error(Kind::No, error), conflict)
+        }
         CompileError::Stopped(StoppedBy::Time) => Failure::from_error(Kind::No, error)
             .with_help("give it more time with --time-limit, or ask for less with --effort quick"),
         CompileError::Stopped(_) => Failure::from_error(Kind::Interrupted, error),
@@ -249,7 +281,7 @@ fn unknown_operator(error: &UnknownOperator) -> Failure {
 fn explainable(args: &MapArgs, imported: &Imported) -> Result<(), Failure> {
     for query in &args.explain {
         names_operator(&imported.graph, query).map_err(|error| {
-            left_out(&imported.folded, query).unwrap_or_else(|| unknown_operator(&error))
+            left_out(&imported.folded, "--explain", query).unwrap_or_else(|| unknown_operator(&error))
         })?;
     }
     Ok(())
@@ -264,7 +296,7 @@ fn tell_replaced(directory: &Path, compiled: &Compiled) {
 }
 
 /// A node of the file that is no operator of the graph, so that there is nothing to explain.
-fn left_out(folded: &Folded, query: &str) -> Option<Failure> {
+pub(crate) fn left_out(folded: &Folded, option: &str, query: &str) -> Option<Failure> {
     let index: Option<usize> = query.strip_prefix('#').and_then(|index| index.parse().ok());
     let kinds = [
         (
@@ -298,7 +330,7 @@ fn left_out(folded: &Folded, query: &str) -> Option<Failure> {
         })?;
         Some(Failure::new(
             Kind::Usage,
-            format!("--explain: `{query}` ({}) {fate}", node.op_type),
+            format!("{option}: `{query}` ({}) {fate}", node.op_type),
         ))
     })
 }
