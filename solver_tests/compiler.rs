@@ -1,6 +1,7 @@
 //! A case through the compiler.
 
 use paracompile::compile::{Options, Progress};
+use paracompile::constraints::Constraints;
 use paracompile::emit::Goal;
 use paracompile::estimate::Estimate;
 use paracompile::mapping::{Budget, Effort, Granularity};
@@ -60,6 +61,7 @@ fn whole(case: &Case, built: &Built) -> Result<(Vec<(Plan, Estimate)>, Segments)
         gap_millionths: 0,
         effort: Effort::Normal,
         budget: Budget::UNLIMITED,
+        constraints: &Constraints::NONE,
         progress: Progress(&|_| {}),
     };
     let compiled = paracompile::compile::compile(&built.graph, &built.costs, &options)

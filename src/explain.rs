@@ -9,7 +9,7 @@ use paracompile_frontend::ir::{OpId, VerifiedGraph};
 use paracompile_frontend::soc::{ProcessorId, ProcessorSet};
 use paracompile_plan::{Nanojoules, Nanoseconds};
 
-use crate::constraints::{find, near};
+use crate::constraints::{Constraints, find, near};
 use crate::estimate::{Estimate, evaluate};
 use crate::mapping::PipelineMapping;
 use crate::partition::{FusedGraph, FusedOpId};
@@ -27,6 +27,8 @@ pub struct Subject<'a> {
     pub mapping: &'a PipelineMapping,
     /// The figures of this mapping.
     pub estimate: &'a Estimate,
+    /// What the user demanded.
+    pub constraints: &'a Constraints,
 }
 
 /// No operator has this name.
@@ -79,6 +81,7 @@ fn explain_fused(subject: &Subject<'_>, op: OpId, fused: FusedOpId) -> String {
         table,
         mapping,
         estimate,
+        constraints,
     } = *subject;
     let (stage_index, stage) = mapping
         .stages
@@ -122,6 +125,11 @@ fn explain_fused(subject: &Subject<'_>, op: OpId, fused: FusedOpId) -> String {
             );
         }
     }
+    for rule in &constraints.placements {
+        if rule.concerns(group) {
+            let _ = writeln!(text, "  as demanded by {rule}");
+        }
+    }
     for (processor, _) in table.soc.processors.iter() {
         if processor == here {
             continue;
@@ -146,6 +154,11 @@ fn consequence(
     let group = &subject.fused.ops[fused];
     if subject.table.group(&group.members, processor).is_none() {
         return "not supported there".to_owned();
+    }
+    let own = ProcessorSet::only(processor);
+    let mut rules = subject.constraints.placements.iter();
+    if let Some(rule) = rules.find(|rule| rule.concerns(group) && rule.leaves(own).is_empty()) {
+        return format!("excluded by {rule}");
     }
     if let Some(other) = subject
         .mapping

@@ -73,6 +73,7 @@ pub fn compile(
     let capacities = capacities(&table.soc, asked);
     let field = explore(&inputs, &eligibility, &capacities, options)?;
     let tight = field.tight.clone();
+    let stopped_by = field.stopped_by.unwrap_or(StoppedBy::Complete);
     let (baselines, rivals) = contenders(&inputs, field, &capacities, options)?;
     let (candidates, admissions) = rivals;
     let scored: Vec<emit::Candidate> = candidates
@@ -82,7 +83,6 @@ pub fn compile(
         .collect();
     let arrangement = emit::arrange(&table.soc, &scored, EPSILON);
     step("writing plans down");
-    let stopped_by = options.budget.stopped_by().unwrap_or(StoppedBy::Complete);
     // A baseline is there to be compared with: it obeys placements, and may miss what is required.
     let placed = Terms {
         constraints: asked.recorded_placements(graph, &table.soc),

@@ -5,7 +5,7 @@
 //! Divide and conquer (Junker's QuickXplain, 2004) gives a set from which nothing can be left out; where there are few demands, all smaller sets are tried behind it.
 //! That no plan was found is no proof, and a conflict says which it is.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use paracompile_frontend::soc::{ProcessorId, ProcessorSet};
 use paracompile_plan::plan::Figure;
@@ -14,8 +14,8 @@ use rayon::prelude::*;
 use super::Options;
 use super::arrow::Inputs;
 use super::demands::{capacity, judged};
-use super::field::{Field, Floor, explore};
-use crate::constraints::{Judged, PlacementRule, Requirement, eligible};
+use super::field::{Field, Floor, explore, floor};
+use crate::constraints::{Eligibility, Judged, PlacementRule, Requirement, eligible};
 use crate::mapping::PipelineMapping;
 use crate::pipeline::{Candidate, Capacity};
 
@@ -66,10 +66,14 @@ pub struct Attainable {
 /// Under which other demands a value was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Given {
+    /// There are no others.
+    Alone,
     /// All other demands of the run.
     AllOthers,
     /// The other demands of the conflict alone.
     OthersOfTheConflict,
+    /// None of the others: nothing meets them all.
+    NoOthers,
 }
 
 impl std::fmt::Display for Conflict {
@@ -104,15 +108,14 @@ impl std::fmt::Display for Demanded {
         match best {
             Some(best) => {
                 let given = match given {
-                    Given::AllOthers => "everything else met",
-                    Given::OthersOfTheConflict => "the other demands listed here met",
+                    Given::Alone => "",
+                    Given::AllOthers => " with everything else met",
+                    Given::OthersOfTheConflict => " with the other demands listed here met",
+                    Given::NoOthers => " if nothing else is demanded",
                 };
-                write!(f, ": {}", requirement.shown(*best))?;
-                if best == bound {
-                    write!(f, " is the best possible, {given}")?;
-                } else {
-                    write!(f, " is the best found, {given}")?;
-                }
+                let claim = if best == bound { "possible" } else { "found" };
+                let best = requirement.shown(*best);
+                write!(f, ": {best} is the best {claim}{given}")?;
             }
             None => f.write_str(": nothing was found")?,
         }
@@ -164,8 +167,8 @@ struct Asker<'a> {
     /// Tasks that each placement is about.
     concerned: Vec<Vec<usize>>,
     known: Vec<Known>,
-    /// Lower bounds by the demands that a search obeyed.
-    searched: BTreeMap<BTreeSet<usize>, Option<Floor>>,
+    /// The demands that each search so far obeyed.
+    searched: BTreeSet<BTreeSet<usize>>,
     searches_left: usize,
 }
 
@@ -179,7 +182,7 @@ pub(super) fn conflict(
     let all: BTreeSet<usize> = (0..asker.demands.len()).collect();
     let obeyed = asker.obeyed(&all);
     asker.learn(&field.rivals(inputs));
-    asker.searched.insert(obeyed, Some(field.floor));
+    asker.searched.insert(obeyed);
     // What nothing limits is the richest source of mappings that meet some of the demands.
     let mut is_unknown = asker.answer(&BTreeSet::new()) == Answer::Unknown;
     let candidates: Vec<usize> = all.iter().copied().collect();
@@ -248,7 +251,7 @@ impl<'a> Asker<'a> {
             capacities,
             concerned,
             known: Vec::new(),
-            searched: BTreeMap::new(),
+            searched: BTreeSet::new(),
             searches_left: MOST_SEARCHES,
         }
     }
@@ -304,9 +307,9 @@ impl<'a> Asker<'a> {
 
     fn is_met(&self, set: &BTreeSet<usize>) -> bool {
         let requirements = self.requirements(set);
-        self.known.iter().any(|known| {
-            self.obeys(known, set) && known.judged.admission(&requirements).is_some()
-        })
+        self.known
+            .iter()
+            .any(|known| self.obeys(known, set) && known.judged.admission(&requirements).is_some())
     }
 
     /// Whether a set can be met, by a search if nothing that is known tells.
@@ -315,7 +318,7 @@ impl<'a> Asker<'a> {
             return Answer::Yes;
         }
         let obeyed = self.obeyed(set);
-        if !self.searched.contains_key(&obeyed) {
+        if !self.searched.contains(&obeyed) {
             if self.searches_left == 0 || self.options.budget.should_stop() {
                 return Answer::Unknown;
             }
@@ -333,7 +336,22 @@ impl<'a> Asker<'a> {
     }
 
     fn search(&mut self, obeyed: BTreeSet<usize>) {
-        let rules: Vec<&PlacementRule> = obeyed
+        let inputs = self.inputs;
+        let limits = obeyed.iter();
+        let capacities: Vec<Capacity> = limits
+            .filter_map(|&index| self.capacities[index].clone())
+            .collect();
+        let eligibility = self.eligibility(&obeyed);
+        // A search whose figures the estimator contradicts is a bug that the main search would have met too.
+        if let Ok(field) = explore(inputs, &eligibility, &capacities, self.options) {
+            self.learn(&field.rivals(inputs));
+        }
+        self.searched.insert(obeyed);
+    }
+
+    /// What the placements of a set leave.
+    fn eligibility(&self, set: &BTreeSet<usize>) -> Eligibility {
+        let rules: Vec<&PlacementRule> = set
             .iter()
             .filter_map(|&index| match self.demands[index] {
                 Demand::Placed(rule) => Some(rule),
@@ -341,19 +359,8 @@ impl<'a> Asker<'a> {
             })
             .collect();
         let inputs = self.inputs;
-        let limits = obeyed.iter();
-        let capacities: Vec<Capacity> = limits
-            .filter_map(|&index| self.capacities[index].clone())
-            .collect();
-        let eligibility = eligible(&rules, inputs.graph, &inputs.segments.graph, inputs.table)
-            .expect("all rules together leave every task a processor, so fewer do too");
-        // A search whose figures the estimator contradicts is a bug that the main search would have met too.
-        let field = explore(inputs, &eligibility, &capacities, self.options).ok();
-        if let Some(field) = &field {
-            self.learn(&field.rivals(inputs));
-        }
-        self.searched
-            .insert(obeyed, field.map(|field| field.floor));
+        eligible(&rules, inputs.graph, &inputs.segments.graph, inputs.table)
+            .expect("all rules together leave every task a processor, so fewer do too")
     }
 
     /// The part of `candidates` that, with `background`, conflicts and from which nothing can be left out.
@@ -405,10 +412,11 @@ impl<'a> Asker<'a> {
     fn report(&mut self, core: &BTreeSet<usize>, smallness: Smallness) -> Conflict {
         let mut is_proven = false;
         let mut demands = Vec::new();
+        let floor = floor(self.inputs, &self.eligibility(core));
         for &index in core {
             let attainable = match self.demands[index] {
                 Demand::Required(requirement) => {
-                    let attainable = self.attainable(index, requirement, core);
+                    let attainable = self.attainable(index, requirement, core, floor);
                     is_proven |= attainable.bound > requirement.at_most;
                     Some(attainable)
                 }
@@ -443,25 +451,28 @@ impl<'a> Asker<'a> {
         index: usize,
         requirement: &Requirement,
         core: &BTreeSet<usize>,
+        floor: Floor,
     ) -> Attainable {
         let without = |set: &BTreeSet<usize>| -> BTreeSet<usize> {
-            set.iter().copied().filter(|&other| other != index).collect()
+            set.iter()
+                .copied()
+                .filter(|&other| other != index)
+                .collect()
         };
         let all = without(&(0..self.demands.len()).collect());
         let core = without(core);
         self.answer(&all);
         let (given, best) = match self.best(requirement, &all) {
+            Some(best) if all.is_empty() => (Given::Alone, Some(best)),
             Some(best) => (Given::AllOthers, Some(best)),
-            None => (
-                Given::OthersOfTheConflict,
-                self.best(requirement, &core),
-            ),
+            None if core.is_empty() => (Given::NoOthers, self.best(requirement, &core)),
+            None => (Given::OthersOfTheConflict, self.best(requirement, &core)),
         };
         Attainable {
             requirement: requirement.clone(),
             best,
             given,
-            bound: self.bound(requirement, &core),
+            bound: bound(requirement, floor),
         }
     }
 
@@ -473,29 +484,16 @@ impl<'a> Asker<'a> {
             .filter_map(|known| known.judged.best(requirement, &requirements))
             .min()
     }
+}
 
-    /// What no plan is below that obeys the placements of a set; zero where nothing is known.
-    fn bound(&self, requirement: &Requirement, set: &BTreeSet<usize>) -> u64 {
-        let placements = |set: &BTreeSet<usize>| -> BTreeSet<usize> {
-            set.iter()
-                .copied()
-                .filter(|&index| matches!(self.demands[index], Demand::Placed(_)))
-                .collect()
-        };
-        let own = placements(set);
-        // What holds for fewer placements holds for more.
-        let floors = self
-            .searched
-            .iter()
-            .filter(|(obeyed, _)| placements(obeyed).is_subset(&own))
-            .filter_map(|(_, floor)| *floor);
-        let value = |floor: Floor| match requirement.figure {
-            Figure::Latency => floor.latency.count(),
-            Figure::Interval => floor.interval.count(),
-            Figure::EnergyActive | Figure::EnergyBoard => floor.energy.count(),
-            Figure::PowerActive | Figure::PowerBoard | Figure::Memory => 0,
-        };
-        floors.map(value).max().unwrap_or(0)
+/// What no plan is below; zero where nothing is known.
+const fn bound(requirement: &Requirement, floor: Floor) -> u64 {
+    match (requirement.figure, requirement.memory) {
+        (Figure::Latency, _) => floor.latency.count(),
+        (Figure::Interval, _) => floor.interval.count(),
+        (Figure::EnergyActive | Figure::EnergyBoard, _) => floor.energy.count(),
+        (Figure::Memory, None) => floor.memory.count(),
+        (Figure::PowerActive | Figure::PowerBoard | Figure::Memory, _) => 0,
     }
 }
 

@@ -1,7 +1,10 @@
 //! One search under given demands: who runs what, before anything is chosen.
 
+use std::collections::BTreeMap;
+
 use paracompile_frontend::soc::ProcessorSet;
-use paracompile_plan::{Nanojoules, Nanoseconds};
+use paracompile_plan::plan::StoppedBy;
+use paracompile_plan::{Bytes, Nanojoules, Nanoseconds};
 
 use super::agreement::agree;
 use super::arrow::{Inputs, mapper_options};
@@ -20,8 +23,8 @@ pub(super) struct Field {
     pub(super) baselines: Vec<Baseline>,
     /// Names of the capacities that can bind.
     pub(super) tight: Vec<String>,
-    /// Lower bounds under the same placements.
-    pub(super) floor: Floor,
+    /// Why the search was cut, if it was.
+    pub(super) stopped_by: Option<StoppedBy>,
 }
 
 /// What no plan is below.
@@ -30,6 +33,8 @@ pub(super) struct Floor {
     pub(super) latency: Nanoseconds,
     pub(super) interval: Nanoseconds,
     pub(super) energy: Nanojoules,
+    /// Of all memories together: every weight lies somewhere.
+    pub(super) memory: Bytes,
 }
 
 impl Field {
@@ -51,26 +56,45 @@ pub(super) fn explore(
     let step = options.progress.0;
     let graph = StageGraph::new(inputs.segments, inputs.table, allowed(inputs))
         .only(|op, processor| eligibility.allows(op, processor));
-    let floor = Floor {
-        latency: graph.latency_bound(),
-        interval: graph.interval_bound(),
-        energy: graph.energy_bound(),
-    };
     let mapper = StageMapper::new(graph, mapper_options(options));
     step("mapping blocks");
-    mapper.prepare();
-    step("searching pipelines");
+    mapper.prepare(&|done, count| options.progress.blocks(done, count));
+    let known = mapper.one_stage();
+    options.progress.known("searching pipelines", known);
     let demand = MemoryDemand::within(&inputs.segments.graph, inputs.table, capacities);
     let searched = search(inputs, &mapper, &demand, options);
+    // Asked for at once: a limit that is reached later has cut nothing.
+    let stopped_by = options.budget.stopped_by().or_else(|| {
+        let blocks = options.budget.of_blocks();
+        mapper.was_cut().then(|| blocks.stopped_by()).flatten()
+    });
+    options.progress.known("timing baselines", known);
     let baselines = baselines(inputs, &mapper, capacities);
-    step("timing candidates");
+    options.progress.known("timing candidates", known);
     agree(inputs, &searched)?;
     Ok(Field {
         searched,
         baselines,
         tight: demand.names(),
-        floor,
+        stopped_by,
     })
+}
+
+/// Lower bounds under given placements.
+pub(super) fn floor(inputs: &Inputs<'_>, eligibility: &Eligibility) -> Floor {
+    let graph = StageGraph::new(inputs.segments, inputs.table, allowed(inputs))
+        .only(|op, processor| eligibility.allows(op, processor));
+    let ops = inputs.segments.graph.ops.iter();
+    let weights: BTreeMap<_, _> = ops
+        .flat_map(|(_, op)| &op.weights)
+        .map(|weight| (weight.tensor, weight.bytes))
+        .collect();
+    Floor {
+        latency: graph.latency_bound(),
+        interval: graph.interval_bound(),
+        energy: graph.energy_bound(),
+        memory: weights.values().copied().sum(),
+    }
 }
 
 fn allowed(inputs: &Inputs<'_>) -> ProcessorSet {

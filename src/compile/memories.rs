@@ -41,14 +41,17 @@ pub(super) fn excess(
         return None;
     }
     let peaks = peaks(inputs, mapping);
-    let exceeded = capacities.iter().enumerate().filter_map(|(index, capacity)| {
-        let needed = capacity.used(peaks.iter().copied());
-        (needed > capacity.limit).then(|| Excess {
-            missing: needed - capacity.limit,
-            capacity: index,
-            needed,
-        })
-    });
+    let exceeded = capacities
+        .iter()
+        .enumerate()
+        .filter_map(|(index, capacity)| {
+            let needed = capacity.used(peaks.iter().copied());
+            (needed > capacity.limit).then(|| Excess {
+                missing: needed - capacity.limit,
+                capacity: index,
+                needed,
+            })
+        });
     exceeded.max()
 }
 

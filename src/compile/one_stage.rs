@@ -56,7 +56,14 @@ pub fn one_stage(
         return Ok(None);
     }
     let stopped_by = options.budget.stopped_by().unwrap_or(StoppedBy::Complete);
-    let plan = plan_file(&inputs, file.to_owned(), &mapping, &[], stopped_by, &Terms::NONE);
+    let plan = plan_file(
+        &inputs,
+        file.to_owned(),
+        &mapping,
+        &[],
+        stopped_by,
+        &Terms::NONE,
+    );
     check_all(&inputs, std::slice::from_ref(&plan))?;
     Ok(Some(plan))
 }

@@ -184,7 +184,10 @@ mod tests {
     #[test]
     fn without_a_limit_on_power_frames_come_at_full_rate() {
         assert_eq!(admission(&[]), Some(10_000_000));
-        assert_eq!(admission(&[(Figure::PowerActive, 5_000_000_000)]), Some(10_000_000));
+        assert_eq!(
+            admission(&[(Figure::PowerActive, 5_000_000_000)]),
+            Some(10_000_000)
+        );
         assert_eq!(admission(&[(Figure::Latency, 19_999_999)]), None);
     }
 
@@ -192,14 +195,23 @@ mod tests {
     fn too_much_power_is_met_by_waiting_as_long_as_the_rest_allows() {
         // 40 mJ every 20 ms and 1 W are 3 W.
         // A nanojoule for rounding is half a nanosecond of waiting.
-        assert_eq!(admission(&[(Figure::PowerActive, 3_000_000_000)]), Some(20_000_001));
+        assert_eq!(
+            admission(&[(Figure::PowerActive, 3_000_000_000)]),
+            Some(20_000_001)
+        );
         let slow = (Figure::Interval, 15_000_000);
-        assert_eq!(admission(&[(Figure::PowerActive, 3_000_000_000), slow]), None);
+        assert_eq!(
+            admission(&[(Figure::PowerActive, 3_000_000_000), slow]),
+            None
+        );
         // Nothing draws less than it does while it waits.
         assert_eq!(admission(&[(Figure::PowerActive, 1_000_000_000)]), None);
         // Waiting costs energy: 60 mJ a frame, not 50.
         let lean = (Figure::EnergyActive, 55_000_000);
-        assert_eq!(admission(&[(Figure::PowerActive, 3_000_000_000), lean]), None);
+        assert_eq!(
+            admission(&[(Figure::PowerActive, 3_000_000_000), lean]),
+            None
+        );
     }
 
     #[test]
@@ -207,8 +219,20 @@ mod tests {
         let power = requirement(Figure::PowerActive, 1);
         let interval = requirement(Figure::Interval, 20_000_000);
         assert_eq!(judged().best(&power, &[&interval]), Some(3_000_000_000));
-        assert_eq!(judged().best(&interval, &[&requirement(Figure::PowerActive, 3_000_000_000)]), Some(20_000_001));
-        assert_eq!(judged().best(&requirement(Figure::Memory, 1), &[]), Some(42));
-        assert_eq!(judged().best(&power, &[&requirement(Figure::Latency, 1)]), None);
+        assert_eq!(
+            judged().best(
+                &interval,
+                &[&requirement(Figure::PowerActive, 3_000_000_000)]
+            ),
+            Some(20_000_001)
+        );
+        assert_eq!(
+            judged().best(&requirement(Figure::Memory, 1), &[]),
+            Some(42)
+        );
+        assert_eq!(
+            judged().best(&power, &[&requirement(Figure::Latency, 1)]),
+            None
+        );
     }
 }

@@ -94,8 +94,7 @@ impl Pattern {
         self.parts[part..].iter().all(|rest| *rest == Part::Any)
     }
 
-    /// The same without regard to case, for hints.
-    #[must_use]
+    /// The same for names in lower case, whatever the case of the pattern; for hints.
     pub fn in_any_case(text: &str) -> Self {
         Self::new(&text.to_lowercase())
     }
@@ -162,10 +161,7 @@ mod tests {
         assert!(matches("a[0", "a[0") && !matches("a[0", "a0"));
         assert!(matches(r"a\*", "a*") && !matches(r"a\*", "ab"));
         assert!(matches(r"C:\net\conv", r"C:\net\conv"));
-        assert_eq!(
-            Pattern::new(r"x\[0\]").literal().as_deref(),
-            Some("x[0]")
-        );
+        assert_eq!(Pattern::new(r"x\[0\]").literal().as_deref(), Some("x[0]"));
         assert_eq!(Pattern::new("x[0]").literal(), None);
         assert!(!matches("[", "") && !matches("[!", "x") && matches("[!", "[!"));
     }

@@ -259,11 +259,7 @@ pub fn eligible(
 }
 
 /// A smallest set of rules that leaves nothing of `supported`: one pin, two of any kind, or one ban for each processor.
-fn smallest(
-    rules: &[&PlacementRule],
-    concerned: &[usize],
-    supported: ProcessorSet,
-) -> Vec<usize> {
+fn smallest(rules: &[&PlacementRule], concerned: &[usize], supported: ProcessorSet) -> Vec<usize> {
     let of_kind = |kind| {
         concerned
             .iter()

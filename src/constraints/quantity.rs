@@ -108,10 +108,7 @@ impl Decimal {
         }
         let (up, down) = self.powers()?;
         let numerator = unit.numerator.checked_mul(down)?;
-        let denominator = unit
-            .denominator
-            .checked_mul(self.digits)?
-            .checked_mul(up)?;
+        let denominator = unit.denominator.checked_mul(self.digits)?.checked_mul(up)?;
         quotient(numerator, denominator)
     }
 

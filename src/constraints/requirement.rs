@@ -53,7 +53,9 @@ pub enum RequirementFault {
         known: Vec<String>,
     },
     /// It asks for more of what is better less, or the other way round.
-    #[error("only a limit makes sense: {figure}{expected}…")]
+    #[error(
+        "less is better of some figures and more of others: only {figure}{expected}… makes sense"
+    )]
     WrongWay {
         /// The figure.
         figure: String,
@@ -73,7 +75,9 @@ pub enum RequirementFault {
         units: &'static str,
     },
     /// A limit that is out of range.
-    #[error("`{value}` is out of range: every plan has more than nothing, and less than 2^64 of the smallest unit")]
+    #[error(
+        "`{value}` is out of range: every plan has more than nothing, and less than 2^64 of the smallest unit"
+    )]
     OutOfRange {
         /// What stands behind the comparison.
         value: String,
@@ -455,10 +459,18 @@ mod tests {
             ("energy<=1J", 1_234_567_890, "1.2346 J", "1.2345 J"),
             ("power<=1W", 2_500_000_000, "2.5000 W", "2.5000 W"),
             ("memory<=1MB", 12_345_678, "12.346 MB", "12.345 MB"),
-            ("throughput>=1/s", 38_214_377, "26.1681 frames/s", "26.1682 frames/s"),
+            (
+                "throughput>=1/s",
+                38_214_377,
+                "26.1681 frames/s",
+                "26.1682 frames/s",
+            ),
         ] {
             let read = read(text);
-            assert_eq!((read.shown(value).as_str(), read.shown_bound(value).as_str()), (shown, bound));
+            assert_eq!(
+                (read.shown(value).as_str(), read.shown_bound(value).as_str()),
+                (shown, bound)
+            );
         }
     }
 
@@ -479,7 +491,13 @@ mod tests {
             "memory[dsp]<=1MB",
             "memory<=99999999999GB",
         ] {
-            insta::assert_snapshot!(format!("requirement_{}", text.replace(['<', '>', '=', '[', ']', '/'], "_")), refusal(text));
+            insta::assert_snapshot!(
+                format!(
+                    "requirement_{}",
+                    text.replace(['<', '>', '=', '[', ']', '/'], "_")
+                ),
+                refusal(text)
+            );
         }
     }
 }

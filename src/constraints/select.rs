@@ -24,8 +24,18 @@ pub enum Unselected {
     NoMatch {
         /// What was asked for.
         query: String,
-        /// Operators that it matches if case does not count, else those whose names are close.
+        /// Operators whose names are close to a part of it.
         near: Vec<String>,
+    },
+    /// A pattern that matches nothing because of upper and lower case.
+    #[error("no operator matches `{query}`")]
+    OtherCase {
+        /// What was asked for.
+        query: String,
+        /// How many it would match.
+        count: usize,
+        /// The first of them.
+        first: String,
     },
     /// What has this name is a view.
     #[error(
@@ -38,7 +48,9 @@ pub enum Unselected {
         op_type: String,
     },
     /// A pattern that matches views alone.
-    #[error("all {count} operators that `{query}` matches are free: views of their inputs, which run nowhere")]
+    #[error(
+        "`{query}` matches free operators alone ({count}): views of their inputs, which run nowhere"
+    )]
     AllFree {
         /// What was asked for.
         query: String,
@@ -65,10 +77,7 @@ pub fn select(graph: &VerifiedGraph, query: &str) -> Result<Vec<OpId>, Unselecte
     }
     let matched = matching(graph, |name| pattern.matches(name));
     if matched.is_empty() {
-        return Err(Unselected::NoMatch {
-            query: query.to_owned(),
-            near: near_pattern(graph, query),
-        });
+        return Err(unmatched(graph, query));
     }
     running(graph, &matched).ok_or_else(|| Unselected::AllFree {
         query: query.to_owned(),
@@ -154,23 +163,27 @@ pub fn near(graph: &VerifiedGraph, query: &str) -> Vec<String> {
         .collect()
 }
 
-/// Up to five names that the pattern matches in another case, else those near its longest part without wildcards.
-fn near_pattern(graph: &VerifiedGraph, query: &str) -> Vec<String> {
+/// Why a pattern matches nothing: it would in another case, or names are near its longest part without wildcards.
+fn unmatched(graph: &VerifiedGraph, query: &str) -> Unselected {
     let pattern = Pattern::in_any_case(query);
-    let in_any_case: Vec<String> = matching(graph, |name| pattern.matches(&name.to_lowercase()))
-        .into_iter()
-        .take(5)
-        .map(|op| graph.ops[op].name.clone())
-        .collect();
-    if !in_any_case.is_empty() {
-        return in_any_case;
+    let in_any_case = matching(graph, |name| pattern.matches(&name.to_lowercase()));
+    if let Some(&first) = in_any_case.first() {
+        return Unselected::OtherCase {
+            query: query.to_owned(),
+            count: in_any_case.len(),
+            first: graph.ops[first].name.clone(),
+        };
     }
     let longest = query
         .split(['*', '?', '[', ']'])
         .max_by_key(|part| part.len())
         .unwrap_or_default();
-    if longest.is_empty() {
-        return Vec::new();
+    Unselected::NoMatch {
+        query: query.to_owned(),
+        near: if longest.is_empty() {
+            Vec::new()
+        } else {
+            near(graph, longest)
+        },
     }
-    near(graph, longest)
 }

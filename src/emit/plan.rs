@@ -7,8 +7,8 @@ use paracompile_frontend::ir::VerifiedGraph;
 use paracompile_frontend::soc::{ProcessorId, Soc};
 use paracompile_plan::Plan;
 use paracompile_plan::plan::{
-    Constraint, FrameOverlap, Label, MemoryUse, ModelRef, PlanContention, PlanProcessor, PlanStage, Predicted,
-    Proof, SCHEMA, SocRef, StoppedBy, Strategy,
+    Constraint, FrameOverlap, Label, MemoryUse, ModelRef, PlanContention, PlanProcessor, PlanStage,
+    Predicted, Proof, SCHEMA, SocRef, StoppedBy, Strategy,
 };
 
 use super::buffers::Buffers;

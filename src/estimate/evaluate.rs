@@ -61,12 +61,8 @@ impl Estimate {
         mapping: &PipelineMapping,
     ) -> Self {
         self.admission = admission.max(self.interval);
-        (self.energy_active, self.energy_board) = energy::with_static_shares(
-            table,
-            mapping.used(),
-            self.energy_dynamic,
-            self.admission,
-        );
+        (self.energy_active, self.energy_board) =
+            energy::with_static_shares(table, mapping.used(), self.energy_dynamic, self.admission);
         self
     }
 }

@@ -29,4 +29,4 @@ pub use outcome::{Budget, Effort, Outcome, Proof};
 pub use pipeline_mapping::{PipelineMapping, StageMapping, StageProof};
 pub use problem::{Objective, Operator, Problem, Tensor};
 pub use schedule::{Schedule, Solution, Timing, schedule};
-pub use sequential::{LayerSwitched, layer_switched, single};
+pub use sequential::{LayerSwitched, layer_switched, layer_switched_within, single};

@@ -138,7 +138,7 @@ struct Step {
 
 /// All complete pipelines on exactly `space.used` that no other of the same strategy covers, by strategy, then latency.
 ///
-/// `interrupted` is polled at every cut point; a search that stops early returns nothing, because no pipeline is complete before the last cut.
+/// `interrupted` is polled at every state of every cut point; a search that stops early returns nothing, because no pipeline is complete before the last cut.
 pub fn search(space: &Space<'_>, interrupted: &dyn Fn() -> bool) -> Vec<Found> {
     let limit = space.max_stages.min(space.used.len());
     let count_stages = limit < space.used.len();
@@ -170,6 +170,9 @@ pub fn search(space: &Space<'_>, interrupted: &dyn Fn() -> bool) -> Vec<Found> {
             .collect();
         (space.announce)(&asked);
         for (state, labels) in states {
+            if interrupted() {
+                return Vec::new();
+            }
             // Labels get their place in the list of steps only now, when they can no longer be dropped.
             let labels: Vec<(Cost, Option<usize>)> = labels
                 .iter()

@@ -1,7 +1,7 @@
 //! Whole runs on real networks, judged by what must hold of every front, whatever the figures are.
 
-use paracompile::constraints::Constraints;
 use paracompile::compile::{Compiled, Options, Progress, compile};
+use paracompile::constraints::Constraints;
 use paracompile::cost::{CostOverrides, CostTable};
 use paracompile::emit::Goal;
 use paracompile::front::Figures;

@@ -31,7 +31,7 @@ fn check(model: &str) {
             budget: Budget::UNLIMITED,
         },
     );
-    mapper.prepare();
+    mapper.prepare(&|_, _| ());
     let candidates = pipelines(
         Sources {
             fastest: &mapper,

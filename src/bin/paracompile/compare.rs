@@ -6,9 +6,9 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use paracompile::constraints::Constraints;
 use paracompile::compare::{Comparison, Survey, compare};
 use paracompile::compile::{Options, Progress};
+use paracompile::constraints::Constraints;
 use paracompile::emit::Goal;
 use paracompile::import::Imported;
 use paracompile::mapping::{Budget, Granularity};

@@ -27,11 +27,7 @@ struct Asked {
 }
 
 /// Everything that is demanded; what cannot be understood is told all at once.
-pub(crate) fn read(
-    args: &MapArgs,
-    imported: &Imported,
-    soc: &Soc,
-) -> Result<Constraints, Failure> {
+pub(crate) fn read(args: &MapArgs, imported: &Imported, soc: &Soc) -> Result<Constraints, Failure> {
     let mut asked = Asked::default();
     for path in &args.constraints {
         asked.read(path)?;
@@ -49,7 +45,8 @@ pub(crate) fn read(
 impl Asked {
     /// One demand a line: `pin OP=PROCESSOR`, `forbid OP=PROCESSOR` or `require FIGURE<=VALUE`; a line that starts with `#` is a comment.
     fn read(&mut self, path: &Path) -> Result<(), Failure> {
-        let failed = |error: &dyn std::error::Error| Failure::from_error(Kind::Usage, error).at(path);
+        let failed =
+            |error: &dyn std::error::Error| Failure::from_error(Kind::Usage, error).at(path);
         if fs::metadata(path).map_err(|error| failed(&error))?.len() > MOST_BYTES {
             return Err(Failure::new(Kind::Usage, "is too long for a list of demands").at(path));
         }
@@ -111,6 +108,15 @@ fn misplaced(error: &PlacementError, imported: &Imported) -> Failure {
         | PlacementFault::Operator(Unselected::Free { .. } | Unselected::AllFree { .. }) => {
             return failure;
         }
+        PlacementFault::Operator(Unselected::OtherCase { count, first, .. }) => {
+            let others = match count.saturating_sub(1) {
+                0 => String::new(),
+                others => format!(" and {others} more"),
+            };
+            return failure.with_help(format!(
+                "upper and lower case count; in any case it matches {first}{others}"
+            ));
+        }
         PlacementFault::Operator(
             Unselected::Unknown { query, near } | Unselected::NoMatch { query, near },
         ) => {
@@ -162,8 +168,9 @@ pub(crate) fn conflict_json(conflict: &Conflict) -> Value {
                     "best": attainable.best,
                     "bound": attainable.bound,
                     "given": match attainable.given {
-                        Given::AllOthers => "all_others",
+                        Given::Alone | Given::AllOthers => "all_others",
                         Given::OthersOfTheConflict => "others_of_the_conflict",
+                        Given::NoOthers => "none",
                     },
                 })
             },

@@ -5,6 +5,7 @@
 mod args;
 mod calibrate;
 mod check;
+mod clock;
 mod compare;
 mod compare_tables;
 mod costs;

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use paracompile::compile::{CompileError, Compiled, Options, PlanFile, Progress, compile};
+use paracompile::constraints::Constraints;
 use paracompile::cost::{CostTable, cost_facts};
 use paracompile::emit::Goal;
 use paracompile::explain::{Subject, UnknownOperator, explain, names_operator};
@@ -20,6 +21,7 @@ use paracompile::plot;
 use paracompile::report::{Known, Request, html};
 
 use crate::args::{self, MapArgs};
+use crate::clock::Clock;
 use crate::failure::{Failure, Kind};
 use crate::input::Chip;
 use crate::page::REPORT;
@@ -54,18 +56,9 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
     interrupt::listen()?;
 
     let progress = terminal::Progress::new(args.quiet);
-    let deadline = args
-        .time_limit
-        .map(|seconds| started + Duration::from_secs_f64(seconds));
-    let stop = || {
-        if interrupt::asked() {
-            Some(StoppedBy::Interrupt)
-        } else if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            Some(StoppedBy::Time)
-        } else {
-            None
-        }
-    };
+    let clock = Clock::new(started, args.time_limit, graph.ops.len());
+    let stop = || clock.stop();
+    let stop_blocks = || clock.stop_blocks();
     let show = |text: &str| {
         progress.show(&format!(
             "{:5.1} s  {text}",
@@ -81,7 +74,7 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
             .and_then(|stages| usize::try_from(stages).ok()),
         gap_millionths: millionths(args.gap),
         effort: effort(args.effort),
-        budget: Budget::until(&stop),
+        budget: Budget::until(&stop).with_blocks_until(&stop_blocks),
         constraints: &constraints,
         progress: Progress(&show),
     };
@@ -98,7 +91,7 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
         })
         .inspect_err(|_| unmake(&made))?;
 
-    let explanations = explanations(args, graph, &table, &compiled)?;
+    let explanations = explanations(args, graph, &table, &constraints, &compiled)?;
     if !args.quiet {
         tell_replaced(&directory, &compiled);
     }
@@ -125,7 +118,7 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
             cuts: compiled.segments.cuts.len(),
             gflop: gflop(graph),
             directory: directory.display().to_string(),
-            alone: &notes::not_alone(&compiled, &table),
+            alone: &notes::not_alone(&compiled, &table, &constraints),
         }))?;
     }
     if !args.json {
@@ -250,6 +243,7 @@ fn explanations(
     args: &MapArgs,
     graph: &VerifiedGraph,
     table: &CostTable,
+    constraints: &Constraints,
     compiled: &Compiled,
 ) -> Result<Vec<String>, Failure> {
     let recommended = recommended(compiled);
@@ -259,6 +253,7 @@ fn explanations(
         table,
         mapping: &recommended.mapping,
         estimate: &recommended.estimate,
+        constraints,
     };
     args.explain
         .iter()
@@ -281,7 +276,8 @@ fn unknown_operator(error: &UnknownOperator) -> Failure {
 fn explainable(args: &MapArgs, imported: &Imported) -> Result<(), Failure> {
     for query in &args.explain {
         names_operator(&imported.graph, query).map_err(|error| {
-            left_out(&imported.folded, "--explain", query).unwrap_or_else(|| unknown_operator(&error))
+            left_out(&imported.folded, "--explain", query)
+                .unwrap_or_else(|| unknown_operator(&error))
         })?;
     }
     Ok(())
@@ -347,6 +343,9 @@ fn recommended(compiled: &Compiled) -> &PlanFile {
 fn warn(compiled: &Compiled) {
     if let Some(note) = notes::busy_links(&recommended(compiled).plan) {
         terminal::note(&format!("warning: {note}"));
+    }
+    if let Some(note) = notes::waits(&recommended(compiled).plan) {
+        terminal::note(&format!("note: {note}"));
     }
     if let Some(note) = notes::tight_memories(&compiled.tight) {
         terminal::note(&format!("note: {note}"));

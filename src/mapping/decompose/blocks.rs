@@ -3,6 +3,7 @@
 //! Cells that a network repeats are equal problems, and so are many parts on different processor sets; each is searched once.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use paracompile_frontend::arena::Id;
@@ -75,10 +76,16 @@ type ByContent = Mutex<HashMap<Vec<u64>, Arc<OnceLock<Vec<BlockExit>>>>>;
 pub(super) struct Blocks {
     by_place: Mutex<HashMap<BlockKey, Arc<Block>>>,
     by_content: ByContent,
+    was_cut: AtomicBool,
 }
 
 impl Blocks {
-    /// The part, solved now unless it was before.
+    /// Whether the budget left a part unsolved, or ended a search of one.
+    pub(super) fn was_cut(&self) -> bool {
+        self.was_cut.load(Ordering::Relaxed)
+    }
+
+    /// The part, solved now unless it was before; without any way through it if the budget is spent.
     pub(super) fn block(
         &self,
         graph: &StageGraph,
@@ -89,7 +96,12 @@ impl Blocks {
             return Arc::clone(block);
         }
         let part = graph.part(key.start, key.end, &key.entry, key.set);
-        let solved = self.solved(&part, key.shared_by, options);
+        let Some(solved) = self.solved(&part, key.shared_by, options) else {
+            return Arc::new(Block {
+                start: key.start,
+                exits: Vec::new(),
+            });
+        };
         let exits = solved.get().map_or(&[][..], Vec::as_slice);
         let block = Arc::new(Block {
             start: key.start,
@@ -99,31 +111,47 @@ impl Blocks {
         block
     }
 
-    /// Solves many parts in parallel, equal ones once.
+    /// Solves many parts in parallel, equal ones once, the first ones first; `done` is told after each how many there are.
     pub(super) fn solve_all(
         &self,
         graph: &StageGraph,
         keys: &[BlockKey],
         options: &MapperOptions<'_>,
+        done: &(dyn Fn(usize) + Sync),
     ) {
-        keys.par_iter().for_each(|key| {
+        let budget = options.budget.of_blocks();
+        let count = AtomicUsize::new(0);
+        // Halving the list, as rayon would, starts in its middle; a budget should be spent on its beginning.
+        keys.iter().par_bridge().for_each(|key| {
+            if budget.should_stop() {
+                self.was_cut.store(true, Ordering::Relaxed);
+                return;
+            }
             let part = graph.part(key.start, key.end, &key.entry, key.set);
             self.solved(&part, key.shared_by, options);
+            done(count.fetch_add(1, Ordering::Relaxed) + 1);
         });
     }
 
-    /// The answers of a part's problem, which is solved now unless an equal one was before.
+    /// The answers of a part's problem, which is solved now unless an equal one was before; `None` if it was not and the budget is spent.
     fn solved(
         &self,
         part: &Part,
         shared_by: u64,
         options: &MapperOptions<'_>,
-    ) -> Arc<OnceLock<Vec<BlockExit>>> {
+    ) -> Option<Arc<OnceLock<Vec<BlockExit>>>> {
         let mut content = content(part);
         content.push(shared_by);
         let cell = Arc::clone(locked(&self.by_content).entry(content).or_default());
-        cell.get_or_init(|| solve(part, shared_by, options));
-        cell
+        if cell.get().is_none() && options.budget.of_blocks().should_stop() {
+            self.was_cut.store(true, Ordering::Relaxed);
+            return None;
+        }
+        let exits = cell.get_or_init(|| solve(part, shared_by, options));
+        if exits.iter().any(|exit| exit.stopped_by >= StoppedBy::Time) {
+            self.was_cut.store(true, Ordering::Relaxed);
+        }
+        Some(cell)
     }
 }
 
@@ -137,7 +165,7 @@ fn solve(part: &Part, shared_by: u64, options: &MapperOptions<'_>) -> Vec<BlockE
         gap_millionths: options.gap_millionths,
         effort: options.effort,
         shared_by,
-        budget: options.budget,
+        budget: options.budget.of_blocks(),
     })
 }
 

@@ -7,7 +7,8 @@ use super::placement::Placement;
 use super::profile::Profile;
 use super::violation::Violation;
 use super::{
-    buffers, commands, constraints, energy, frames, header, memory, progress, proofs, queues, timing, transfers,
+    buffers, commands, constraints, energy, frames, header, memory, progress, proofs, queues,
+    timing, transfers,
 };
 use crate::facts::{CostFacts, ModelFacts};
 use crate::plan::Plan;
