@@ -187,3 +187,53 @@ fn unmatched(graph: &VerifiedGraph, query: &str) -> Unselected {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use paracompile_plan::OpClass;
+    use paracompile_testkit::sketch::Sketch;
+
+    use super::*;
+
+    /// A chain of convolutions with these names, and a view at its end.
+    fn chain(names: &[&str]) -> VerifiedGraph {
+        let mut sketch = Sketch::new();
+        let mut at = sketch.input("in");
+        for name in names {
+            at = sketch.op(name, OpClass::Conv, &[at]);
+        }
+        let view = sketch.view("view", at);
+        sketch.finish(&[view])
+    }
+
+    fn selected(graph: &VerifiedGraph, query: &str) -> Vec<usize> {
+        let ops = select(graph, query).unwrap();
+        ops.into_iter().map(|op| op.index()).collect()
+    }
+
+    #[test]
+    fn a_name_that_exists_wins_over_the_pattern_that_it_is() {
+        let graph = chain(&["a*", "ab", "x[0]", "x0", r"C:\net\*", "a=b", "#1"]);
+        assert_eq!(selected(&graph, "a*"), [0]);
+        assert_eq!(selected(&graph, r"a\*"), [0]);
+        assert_eq!(selected(&graph, "a?"), [0, 1]);
+        assert_eq!(selected(&graph, "x[0]"), [2]);
+        assert_eq!(selected(&graph, "x[0-9]"), [3]);
+        assert_eq!(selected(&graph, r"C:\net\*"), [4]);
+        assert_eq!(selected(&graph, "a=b"), [5]);
+        assert_eq!(selected(&graph, "#1"), [6]);
+        assert_eq!(selected(&graph, "#3"), [3]);
+        assert_eq!(selected(&graph, "*").len(), 7);
+    }
+
+    #[test]
+    fn what_runs_nowhere_is_said_to() {
+        let graph = chain(&["a"]);
+        let told = |query: &str| select(&graph, query).unwrap_err();
+        assert!(matches!(told("view"), Unselected::Free { .. }));
+        assert!(matches!(told("v*"), Unselected::AllFree { count: 1, .. }));
+        assert!(matches!(told("V*"), Unselected::OtherCase { .. }));
+        assert!(matches!(told("b"), Unselected::Unknown { .. }));
+        assert!(matches!(told("b*"), Unselected::NoMatch { .. }));
+    }
+}
