@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::baselines::Baseline;
 use super::conflict::conflict;
-use super::demands::{admitted, capacities};
+use super::demands::{Admitted, admitted, capacities};
 use super::field::{Field, explore, max_stages};
 use super::memories::fitting;
 use super::plan_files::{Terms, check_all, plan_file};
@@ -74,7 +74,7 @@ pub fn compile(
     let field = explore(&inputs, &eligibility, &capacities, options)?;
     let tight = field.tight.clone();
     let stopped_by = field.stopped_by.unwrap_or(StoppedBy::Complete);
-    let (baselines, rivals) = contenders(&inputs, field, &capacities, options)?;
+    let (baselines, rivals) = contenders(&inputs, &field, &capacities, options)?;
     let (candidates, admissions) = rivals;
     let scored: Vec<emit::Candidate> = candidates
         .iter()
@@ -133,11 +133,11 @@ pub fn compile(
     })
     .expect("candidates are not empty, so the front has a plan for each goal");
     Ok(Compiled {
-        tight,
+        segments,
         front,
         files,
+        tight,
         streaming_hybrid,
-        segments,
     })
 }
 
@@ -154,10 +154,10 @@ pub(super) const fn mapper_options<'a>(options: &Options<'a>) -> MapperOptions<'
 /// The baselines, and what competes for the front with the interval at which each is admitted; or which demands exclude each other.
 fn contenders(
     inputs: &Inputs<'_>,
-    field: Field,
+    field: &Field,
     capacities: &[Capacity],
     options: &Options<'_>,
-) -> Result<(Vec<Baseline>, (Vec<Candidate>, Vec<Nanoseconds>)), CompileError> {
+) -> Result<(Vec<Baseline>, Admitted), CompileError> {
     let baselines = field.baselines.clone();
     let all = field.rivals(inputs);
     if all.is_empty() {

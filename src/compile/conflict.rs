@@ -2,7 +2,7 @@
 //!
 //! Whether a set can be met is a search of its own wherever placements or limits on memory differ; requirements on other figures only filter what a search found.
 //! A plan that was found once counts for every set that it meets, so that more freedom never finds less.
-//! Divide and conquer (Junker's QuickXplain, 2004) gives a set from which nothing can be left out; where there are few demands, all smaller sets are tried behind it.
+//! Divide and conquer (Junker's `QuickXplain`, 2004) gives a set from which nothing can be left out; where there are few demands, all smaller sets are tried behind it.
 //! That no plan was found is no proof, and a conflict says which it is.
 
 use std::collections::BTreeSet;
@@ -175,7 +175,7 @@ struct Asker<'a> {
 /// A smallest set of demands that nothing was found for, starting from what a search under all of them found; `None` if it has no demand of the user's in it.
 pub(super) fn conflict(
     inputs: &Inputs<'_>,
-    field: Field,
+    field: &Field,
     options: &Options<'_>,
 ) -> Option<Conflict> {
     let mut asker = Asker::new(inputs, options);

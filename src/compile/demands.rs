@@ -51,12 +51,15 @@ pub(super) fn judged(inputs: &Inputs<'_>, candidate: &Candidate, with_memory: bo
     }
 }
 
+/// Candidates and, of each, the interval at which frames are admitted.
+pub(super) type Admitted = (Vec<Candidate>, Vec<Nanoseconds>);
+
 /// The candidates that meet every requirement, each with the interval at which frames are admitted.
 pub(super) fn admitted(
     inputs: &Inputs<'_>,
     candidates: Vec<Candidate>,
     asked: &Constraints,
-) -> (Vec<Candidate>, Vec<Nanoseconds>) {
+) -> Admitted {
     let requirements: Vec<&Requirement> = asked.requirements.iter().collect();
     let with_memory = requirements
         .iter()

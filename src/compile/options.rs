@@ -38,7 +38,7 @@ impl Progress<'_> {
     /// So many blocks of so many are solved.
     pub(super) fn blocks(self, done: usize, count: usize) {
         // Nobody reads more than a few hundred numbers.
-        if done % count.div_ceil(200).max(1) != 0 {
+        if !done.is_multiple_of(count.div_ceil(200).max(1)) {
             return;
         }
         (self.0)(&format!("mapping blocks: {done} of {count}"));

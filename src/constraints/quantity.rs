@@ -126,7 +126,7 @@ impl Decimal {
 fn quotient(numerator: u128, denominator: u128) -> Option<Floor> {
     Some(Floor {
         whole: u64::try_from(numerator / denominator).ok()?,
-        is_exact: numerator % denominator == 0,
+        is_exact: numerator.is_multiple_of(denominator),
     })
 }
 

@@ -447,7 +447,7 @@ mod tests {
             assert_eq!(read.memory, None);
         }
         let gpu = read("memory[gpu]<=64KiB");
-        assert_eq!(gpu.memory.map(|memory| memory.index()), Some(2));
+        assert_eq!(gpu.memory.map(MemoryId::index), Some(2));
     }
 
     #[test]

@@ -208,7 +208,7 @@ mod tests {
 
     fn selected(graph: &VerifiedGraph, query: &str) -> Vec<usize> {
         let ops = select(graph, query).unwrap();
-        ops.into_iter().map(|op| op.index()).collect()
+        ops.into_iter().map(OpId::index).collect()
     }
 
     #[test]

@@ -15,6 +15,9 @@ const TAIL: Duration = Duration::from_millis(100);
 /// And so much longer for each operator.
 const TAIL_OF_OPERATOR: Duration = Duration::from_micros(400);
 
+/// And at least so many times what reading the model took, which tells how busy the machine is.
+const TAIL_OF_READING: u32 = 3;
+
 /// How long solved blocks may be put together after an interrupt.
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -34,8 +37,9 @@ impl Clock {
         let deadlines = limit.map(|seconds| {
             let limit = Duration::from_secs_f64(seconds);
             let tail = TAIL + TAIL_OF_OPERATOR.saturating_mul(operators);
-            let search = limit - tail.min(limit.mul_f64(0.4));
             let passed = started.elapsed();
+            let tail = tail.max(passed.saturating_mul(TAIL_OF_READING));
+            let search = limit.saturating_sub(tail.min(limit.mul_f64(0.5)));
             let blocks = passed + search.saturating_sub(passed).mul_f64(0.7);
             (started + blocks, started + search)
         });

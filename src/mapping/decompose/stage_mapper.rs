@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use paracompile_frontend::arena::Id;
 use paracompile_frontend::soc::{LocationId, ProcessorSet};
@@ -122,6 +122,7 @@ pub struct StageMapper<'a> {
     options: MapperOptions<'a>,
     blocks: Blocks,
     memo: Memo,
+    latency_bound: OnceLock<Nanoseconds>,
 }
 
 impl<'a> StageMapper<'a> {
@@ -132,12 +133,19 @@ impl<'a> StageMapper<'a> {
             options,
             blocks: Blocks::default(),
             memo: Mutex::default(),
+            latency_bound: OnceLock::new(),
         }
     }
 
     /// What it maps.
     pub const fn graph(&self) -> &StageGraph {
         &self.graph
+    }
+
+    /// No plan has less latency; made once.
+    pub(super) fn latency_bound(&self) -> Nanoseconds {
+        let bound = || self.graph.latency_bound();
+        *self.latency_bound.get_or_init(bound)
     }
 
     /// When it stops.

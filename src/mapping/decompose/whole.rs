@@ -81,7 +81,8 @@ impl StageMapper<'_> {
             .filter(|option| option.ops.end == own.problem.operators.len())
             .map(|option| option.bound)
             .min();
-        let bound = known.unwrap_or(Nanoseconds::ZERO).min(time);
+        // Where no block was solved in time, a bound of the whole without slowdown is left.
+        let bound = known.unwrap_or_else(|| self.latency_bound()).min(time);
         StageMapping {
             ops: 0..own.problem.operators.len(),
             processors,
