@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use divan::{Bencher, black_box};
 use paracompile::compile::{Compiled, Options, PlanFile, Progress, compile};
+use paracompile::constraints::Constraints;
 use paracompile::cost::{CostOverrides, CostTable, cost_facts};
 use paracompile::emit::{self, Claim, Emission, Goal};
 use paracompile::estimate::evaluate;
@@ -53,6 +54,7 @@ fn compiled(graph: &VerifiedGraph, table: &CostTable) -> Compiled {
         energy: EnergyAxis::ByProduct,
         points: None,
         budget: Budget::UNLIMITED,
+        constraints: &Constraints::NONE,
         progress: Progress(&|_| {}),
     };
     compile(graph, table, &options).expect("the models of the repository can be mapped to vim3")
@@ -127,6 +129,7 @@ fn emit_plan(bencher: Bencher<'_, '_>, model: &str) {
             estimate: &file.estimate,
             labels: &[],
             claim: &claim,
+            constraints: &[],
         }))
     });
 }

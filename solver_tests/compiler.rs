@@ -1,6 +1,7 @@
 //! A case through the compiler.
 
 use paracompile::compile::{Options, Progress};
+use paracompile::constraints::Constraints;
 use paracompile::emit::Goal;
 use paracompile::estimate::Estimate;
 use paracompile::front::EnergyAxis;
@@ -63,6 +64,7 @@ fn whole(case: &Case, built: &Built) -> Result<(Vec<(Plan, Estimate)>, Segments)
         energy: EnergyAxis::ByProduct,
         points: None,
         budget: Budget::UNLIMITED,
+        constraints: &Constraints::NONE,
         progress: Progress(&|_| {}),
     };
     let compiled = paracompile::compile::compile(&built.graph, &built.costs, &options)

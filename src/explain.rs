@@ -2,14 +2,14 @@
 //!
 //! The answer to "why not there?" is another complete mapping, timed by the estimator like every plan: the same order, one operator elsewhere.
 
-use std::cmp::Reverse;
 use std::fmt::Write;
 
 use paracompile_frontend::cost::CostTable;
-use paracompile_frontend::ir::{Op, OpId, VerifiedGraph};
+use paracompile_frontend::ir::{OpId, VerifiedGraph};
 use paracompile_frontend::soc::{ProcessorId, ProcessorSet};
 use paracompile_plan::{Nanojoules, Nanoseconds};
 
+use crate::constraints::{Constraints, find, near};
 use crate::estimate::{Estimate, evaluate};
 use crate::mapping::PipelineMapping;
 use crate::partition::{FusedGraph, FusedOpId};
@@ -27,6 +27,8 @@ pub struct Subject<'a> {
     pub mapping: &'a PipelineMapping,
     /// The figures of this mapping.
     pub estimate: &'a Estimate,
+    /// What the user demanded.
+    pub constraints: &'a Constraints,
 }
 
 /// No operator has this name.
@@ -72,48 +74,6 @@ pub fn explain(subject: &Subject<'_>, query: &str) -> Result<String, UnknownOper
     })
 }
 
-fn find(graph: &VerifiedGraph, query: &str) -> Option<OpId> {
-    let index: Option<u32> = query.strip_prefix('#').and_then(|index| index.parse().ok());
-    let matches = |op: &Op| {
-        op.name == query
-            || op
-                .outputs
-                .iter()
-                .any(|&output| graph.tensors[output].name == query)
-            || (index.is_some_and(|index| op.at.node == index) && op.at.inside.is_empty())
-    };
-    graph
-        .ops
-        .iter()
-        .find(|(_, op)| matches(op))
-        .map(|(id, _)| id)
-}
-
-/// Up to five names that contain the query, or share its longest beginning.
-fn near(graph: &VerifiedGraph, query: &str) -> Vec<String> {
-    let query = query.to_lowercase();
-    let common = |name: &str| {
-        name.to_lowercase()
-            .chars()
-            .zip(query.chars())
-            .take_while(|(a, b)| a == b)
-            .count()
-    };
-    let mut ranked: Vec<(bool, usize, &str)> = graph
-        .ops
-        .iter()
-        .map(|(_, op)| op.name.as_str())
-        .map(|name| (name.to_lowercase().contains(&query), common(name), name))
-        .filter(|(contains, common, _)| *contains || *common > 2)
-        .collect();
-    ranked.sort_by_key(|&(contains, common, _)| Reverse((contains, common)));
-    ranked
-        .into_iter()
-        .take(5)
-        .map(|(_, _, name)| name.to_owned())
-        .collect()
-}
-
 fn explain_fused(subject: &Subject<'_>, op: OpId, fused: FusedOpId) -> String {
     let Subject {
         graph,
@@ -121,6 +81,7 @@ fn explain_fused(subject: &Subject<'_>, op: OpId, fused: FusedOpId) -> String {
         table,
         mapping,
         estimate,
+        constraints,
     } = *subject;
     let (stage_index, stage) = mapping
         .stages
@@ -164,6 +125,11 @@ fn explain_fused(subject: &Subject<'_>, op: OpId, fused: FusedOpId) -> String {
             );
         }
     }
+    for rule in &constraints.placements {
+        if rule.concerns(group) {
+            let _ = writeln!(text, "  as demanded by {rule}");
+        }
+    }
     for (processor, _) in table.soc.processors.iter() {
         if processor == here {
             continue;
@@ -188,6 +154,11 @@ fn consequence(
     let group = &subject.fused.ops[fused];
     if subject.table.group(&group.members, processor).is_none() {
         return "not supported there".to_owned();
+    }
+    let own = ProcessorSet::only(processor);
+    let mut rules = subject.constraints.placements.iter();
+    if let Some(rule) = rules.find(|rule| rule.concerns(group) && rule.leaves(own).is_empty()) {
+        return format!("excluded by {rule}");
     }
     if let Some(other) = subject
         .mapping

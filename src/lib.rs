@@ -24,6 +24,8 @@ pub mod plan {
 
 pub mod partition;
 
+pub mod constraints;
+
 pub mod milp;
 
 pub mod mapping;

@@ -41,6 +41,7 @@ pub(super) fn front(plans: Vec<FrontPlan>) -> Front {
         energy: EnergyAxis::ByProduct,
         energy_slack: 0.0,
         operating_points: None,
+        constraints: Vec::new(),
         epsilon: 0.0,
         plans,
         best_by_strategy: BTreeMap::new(),

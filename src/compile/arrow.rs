@@ -6,25 +6,26 @@ use std::sync::Arc;
 use paracompile_frontend::cost::CostTable;
 use paracompile_frontend::ir::VerifiedGraph;
 use paracompile_frontend::soc::ProcessorSet;
-use paracompile_plan::front::EnergyAxis;
 use paracompile_plan::plan::StoppedBy;
 use paracompile_plan::{Nanoseconds, Plan};
 use rayon::prelude::*;
 
-use super::agreement::agree;
-use super::baselines::{Baseline, baselines};
+use super::baselines::Baseline;
+use super::conflict::conflict;
+use super::demands::{Admitted, admitted, capacities};
+use super::field::{Field, explore, max_stages, stage_graph};
 use super::memories::fitting;
-use super::plan_files::{check_all, plan_file};
-use super::points::{Choice, mappers, powers, tables_of};
+use super::plan_files::{Terms, check_all, plan_file};
 use super::streaming_hybrid::streaming_hybrid;
 use super::twin::twin;
 use super::{CompileError, Compiled, Options, PlanFile};
-use crate::emit::{self, FrontRequest};
+use crate::constraints::{Constraints, Eligibility, PlacementRule, eligible};
+use crate::emit::{self, Arrangement, FrontRequest};
 use crate::mapping::PipelineMapping;
-use crate::mapping::decompose::{MapperOptions, StageGraph, StageMapper};
+use crate::mapping::decompose::{MapperOptions, StageMapper};
 use crate::pareto::{Epsilon, Score};
 use crate::partition::{Segments, fuse_for, segment_by};
-use crate::pipeline::{Candidate, MemoryDemand, Searched, Sources, pipelines};
+use crate::pipeline::{Candidate, Capacity};
 
 /// The relative width within which one plan of the front stands for others of nearly the same energy.
 const EPSILON: Epsilon = Epsilon::from_millionths(10_000);
@@ -33,6 +34,7 @@ const EPSILON: Epsilon = Epsilon::from_millionths(10_000);
 const MOST_PROCESSORS: usize = 6;
 
 /// What is mapped, and what it costs.
+#[derive(Clone)]
 pub(super) struct Inputs<'a> {
     /// The network.
     pub(super) graph: &'a VerifiedGraph,
@@ -89,68 +91,62 @@ pub fn compile(
         own_table: None,
         elsewhere: &BTreeMap::new(),
     };
-    let choice = options
-        .points
-        .map(|points| Choice::new(&inputs, points.tables, points.fixed));
-    let mapper = mapper(&inputs, options);
-    step("mapping blocks");
-    mapper.prepare();
-    step("searching pipelines");
-    let demand = MemoryDemand::new(&segments.graph, table);
-    let Searched {
-        candidates: searched,
-        share,
-    } = search(&inputs, &mapper, &demand, choice.as_ref(), options);
-    let baselines = baselines(&inputs, &mapper);
-    step("timing candidates");
-    let tables = tables_of(&searched, options.points.map(|points| points.tables));
+    let asked = options.constraints;
+    let rules: Vec<&PlacementRule> = asked.placements.iter().collect();
+    let eligibility =
+        eligible(&rules, graph, &segments.graph, table).map_err(CompileError::Stranded)?;
+    let capacities = capacities(&table.soc, asked);
+    let field = explore(&inputs, &eligibility, &capacities, options)?;
     let inputs = Inputs {
-        elsewhere: &tables,
+        elsewhere: &field.tables,
         ..inputs
     };
-    agree(&inputs, &searched)?;
-    let candidates = rivals(&inputs, searched, &baselines, options)?;
-    let scored: Vec<emit::Candidate> = candidates.iter().map(scored).collect();
+    let tight = field.tight.clone();
+    let stopped_by = field.stopped_by.unwrap_or(StoppedBy::Complete);
+    let (mut baselines, rivals) = contenders(&inputs, &field, &capacities, options)?;
+    let (candidates, admissions) = rivals;
+    let scored: Vec<emit::Candidate> = candidates
+        .iter()
+        .zip(&admissions)
+        .map(|(candidate, &admission)| scored(candidate, admission))
+        .collect();
     let arrangement = emit::arrange(&table.soc, &scored, EPSILON);
     step("proving bounds");
-    let mut front: Vec<PipelineMapping> = arrangement
-        .entries
-        .iter()
-        .map(|entry| candidates[entry.candidate].mapping.clone())
-        .collect();
-    // At other operating points the mapper would time them wrongly.
-    let mut own: Vec<&mut PipelineMapping> = arrangement
-        .entries
-        .iter()
-        .zip(&mut front)
-        .filter(|(entry, _)| candidates[entry.candidate].points.is_empty())
-        .map(|(_, mapping)| mapping)
-        .collect();
-    mapper.tighten(&mut own);
+    let front = proven(&inputs, &eligibility, &candidates, &arrangement, options);
     step("writing plans down");
-    let stopped_by = options.budget.stopped_by().unwrap_or(StoppedBy::Complete);
+    // A baseline is there to be compared with: it obeys placements, and may miss what is required.
+    let placed = Terms {
+        constraints: asked.recorded_placements(graph, &table.soc),
+        admission: Nanoseconds::ZERO,
+        scope: scope(asked, &tight),
+    };
+    let all = asked.recorded(graph, &table.soc);
     let entries = arrangement.entries.par_iter().zip(&front);
     let entries = entries.map(|(entry, mapping)| {
-        let candidate = &candidates[entry.candidate];
+        let terms = Terms {
+            constraints: all.clone(),
+            admission: admissions[entry.candidate],
+            ..placed
+        };
         plan_file(
-            &inputs.at(&candidate.points),
+            &inputs.at(&candidates[entry.candidate].points),
             entry.file.clone(),
             mapping,
             &entry.labels,
             stopped_by,
+            &terms,
         )
     });
-    let mut baselines = baselines;
     baselines.extend(twin(&inputs, &arrangement, &candidates, options.goal));
     let others = baselines.par_iter().map(|baseline| {
         let file = emit::baseline_file(&baseline.name);
-        plan_file(&inputs, file, &baseline.mapping, &[], stopped_by)
+        plan_file(&inputs, file, &baseline.mapping, &[], stopped_by, &placed)
     });
     let files: Vec<PlanFile> = entries.chain(others).collect();
     let streaming_hybrid = streaming_hybrid(&inputs, &candidates).map(|candidate| {
         let file = "hybrid-L".to_owned();
         let inputs = inputs.at(&candidate.points);
-        plan_file(&inputs, file, &candidate.mapping, &[], stopped_by)
+        plan_file(&inputs, file, &candidate.mapping, &[], stopped_by, &placed)
     });
     step("checking plans");
     check_all(&inputs, &files)?;
@@ -166,26 +162,19 @@ pub fn compile(
         effort: options.effort.name(),
         stopped_by,
         energy: options.energy,
-        energy_slack: f64::from(share) / 1e6,
-        operating_points: choice.map(|choice| choice.searched(table)),
+        energy_slack: f64::from(field.share) / 1e6,
+        operating_points: field.operating_points.clone(),
         soc: &table.soc,
         goal: options.goal,
     })
     .expect("candidates are not empty, so the front has a plan for each goal");
     Ok(Compiled {
-        tight: demand.names(),
+        segments,
         front,
         files,
+        tight,
         streaming_hybrid,
-        segments,
     })
-}
-
-fn mapper<'a>(inputs: &Inputs<'a>, options: &Options<'a>) -> StageMapper<'a> {
-    StageMapper::new(
-        StageGraph::new(inputs.segments, inputs.table, allowed(inputs)),
-        mapper_options(options),
-    )
 }
 
 /// How the mapper is asked to search.
@@ -204,70 +193,44 @@ pub(super) fn allowed(inputs: &Inputs<'_>) -> ProcessorSet {
     ProcessorSet::first(inputs.table.soc.processors.len())
 }
 
-fn max_stages(inputs: &Inputs<'_>, options: &Options<'_>) -> usize {
-    options.max_stages.unwrap_or(allowed(inputs).len())
-}
-
-/// The pipelines that no other covers; where the memories hold none, those of a chip with room for all, which say how much is missing.
-fn search(
+/// The mappings of the arrangement, with the bounds of their stages raised.
+///
+/// Only those at the table's own operating points: at others the mapper would time them wrongly.
+fn proven(
     inputs: &Inputs<'_>,
-    fastest: &StageMapper<'_>,
-    demand: &MemoryDemand<'_>,
-    choice: Option<&Choice>,
+    eligibility: &Eligibility,
+    candidates: &[Candidate],
+    arrangement: &Arrangement,
     options: &Options<'_>,
-) -> Searched {
-    let elsewhere = match (options.points, choice) {
-        (Some(points), Some(choice)) => mappers(inputs, points.tables, choice, options),
-        _ => Vec::new(),
+) -> Vec<PipelineMapping> {
+    let chosen = || {
+        arrangement
+            .entries
+            .iter()
+            .map(|entry| &candidates[entry.candidate])
     };
-    let powers = powers(inputs.table);
-    let is_by_time = options.energy == EnergyAxis::ByProduct && elsewhere.is_empty();
-    // Nobody waits longer for a frame than for the slowest processor that runs everything by itself.
-    let longest = longest(inputs);
-
-    let lean: Vec<StageMapper<'_>> = demand
-        .prices()
-        .into_iter()
-        .map(|price| {
-            let graph = fastest
-                .graph()
-                .priced(|op, processor| demand.charge(price, op, processor));
-            StageMapper::new(graph, mapper_options(options))
-        })
+    let mut front: Vec<PipelineMapping> = chosen()
+        .map(|candidate| candidate.mapping.clone())
         .collect();
-    let within = |demand: &MemoryDemand<'_>, lean: &[StageMapper<'_>]| {
-        let sources = Sources {
-            fastest,
-            fastest_points: &inputs.table.operating_points,
-            powers: &powers,
-            elsewhere: &elsewhere,
-            lean,
-            demand,
-            most_labels: if is_by_time { usize::MAX } else { MOST_LABELS },
-            longest,
-        };
-        let cuts = inputs.segments.cuts.len();
-        let max_stages = max_stages(inputs, options);
-        pipelines(sources, cuts, allowed(inputs), max_stages, options.budget)
-    };
-    let found = within(demand, &lean);
-    if found.candidates.is_empty() && !lean.is_empty() {
-        let unlimited = MemoryDemand::unlimited(&inputs.segments.graph, inputs.table);
-        return within(&unlimited, &lean);
-    }
-    found
+    let mut own: Vec<&mut PipelineMapping> = chosen()
+        .zip(&mut front)
+        .filter(|(candidate, _)| candidate.points.is_empty())
+        .map(|(_, mapping)| mapping)
+        .collect();
+    StageMapper::new(stage_graph(inputs, eligibility), mapper_options(options)).tighten(&mut own);
+    front
 }
 
-/// All that compete for the front: what the search found and the baselines, as far as the chip holds them.
-fn rivals(
+/// The baselines, and what competes for the front with the interval at which each is admitted; or which demands exclude each other.
+fn contenders(
     inputs: &Inputs<'_>,
-    searched: Vec<Candidate>,
-    baselines: &[Baseline],
+    field: &Field,
+    capacities: &[Capacity],
     options: &Options<'_>,
-) -> Result<Vec<Candidate>, CompileError> {
-    let baselines = baselines.iter().map(|baseline| baseline.candidate(inputs));
-    let candidates: Vec<Candidate> = searched.into_iter().chain(baselines).collect();
-    if candidates.is_empty() {
+) -> Result<(Vec<Baseline>, Admitted), CompileError> {
+    let baselines = field.baselines.clone();
+    let all = field.rivals(inputs);
+    if all.is_empty() {
         return Err(match options.budget.stopped_by() {
             Some(stopped_by) => CompileError::Stopped(stopped_by),
             None => CompileError::NoMapping {
@@ -275,27 +238,44 @@ fn rivals(
             },
         });
     }
-    fitting(inputs, candidates)
-}
-
-/// The sum of what each operator takes where it takes longest: no plan at the table's points has a longer interval but for moves and slowdowns.
-fn longest(inputs: &Inputs<'_>) -> Nanoseconds {
-    let processors = || inputs.table.soc.processors.ids();
-    let ops = inputs.segments.graph.ops.iter();
-    ops.filter_map(|(_, op)| {
-        processors()
-            .filter_map(|processor| inputs.table.group(&op.members, processor))
-            .map(|cost| cost.time)
-            .max()
+    let failure = match fitting(inputs, capacities, all) {
+        Ok(fitting) => {
+            let admitted = admitted(inputs, fitting, options.constraints);
+            if !admitted.0.is_empty() {
+                return Ok((baselines, admitted));
+            }
+            None
+        }
+        Err(failure) if options.constraints.is_empty() => return Err(failure),
+        Err(failure) => Some(failure),
+    };
+    (options.progress.0)("looking for demands that exclude each other");
+    let conflict = conflict(inputs, field, options);
+    // Without a conflict among demands, it is the chip alone that is too small.
+    Err(match (conflict, failure) {
+        (Some(conflict), _) => CompileError::Conflict(Box::new(conflict)),
+        (None, Some(failure)) => failure,
+        (None, None) => CompileError::NoMapping {
+            max_stages: max_stages(inputs, options),
+        },
     })
-    .sum()
 }
 
-/// With energy as an objective: labels of one state of the pipeline search, beyond which they are thinned.
-const MOST_LABELS: usize = 64;
+/// What limits the claims of a proof under the demands of a run.
+fn scope(asked: &Constraints, tight: &[String]) -> &'static str {
+    match (asked.placements.is_empty(), tight.is_empty()) {
+        (true, true) => "",
+        (false, true) => ", among mappings that obey --pin and --forbid",
+        (true, false) => {
+            "; memory limits the value and not the bound: mappings were tried, fastest and leaner ones, and not all"
+        }
+        (false, false) => {
+            ", among mappings that obey --pin and --forbid; memory limits the value and not the bound: mappings were tried, fastest and leaner ones, and not all"
+        }
+    }
+}
 
-fn scored(candidate: &Candidate) -> emit::Candidate {
-    let interval = candidate.cost.bottleneck;
+fn scored(candidate: &Candidate, interval: Nanoseconds) -> emit::Candidate {
     emit::Candidate {
         score: Score {
             latency: candidate.cost.latency,

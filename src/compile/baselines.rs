@@ -5,9 +5,10 @@ use super::memories::excess;
 use crate::estimate::evaluate_times;
 use crate::mapping::decompose::StageMapper;
 use crate::mapping::{ListRule, PipelineMapping};
-use crate::pipeline::Candidate;
+use crate::pipeline::{Candidate, Capacity};
 
 /// A mapping with a name.
+#[derive(Clone, Debug)]
 pub(super) struct Baseline {
     /// `single:` and a processor, `layer-switched`, or the name of a [`ListRule`].
     pub(super) name: String,
@@ -18,7 +19,11 @@ pub(super) struct Baseline {
 /// Everything on each processor that can run it, one operator after another on all of them, and the list schedules over all of them.
 ///
 /// A baseline that the chip cannot hold is no plan, so nothing is compared with it.
-pub(super) fn baselines(inputs: &Inputs<'_>, mapper: &StageMapper<'_>) -> Vec<Baseline> {
+pub(super) fn baselines(
+    inputs: &Inputs<'_>,
+    mapper: &StageMapper<'_>,
+    capacities: &[Capacity],
+) -> Vec<Baseline> {
     let processors = inputs.table.soc.processors.iter();
     let single = processors.filter_map(|(id, processor)| {
         let stage = mapper.whole_on(id)?;
@@ -40,7 +45,7 @@ pub(super) fn baselines(inputs: &Inputs<'_>, mapper: &StageMapper<'_>) -> Vec<Ba
                 stages: vec![stage],
             },
         })
-        .filter(|baseline| excess(inputs, &baseline.mapping).is_none())
+        .filter(|baseline| excess(inputs, capacities, &baseline.mapping).is_none())
         .collect()
 }
 

@@ -1,5 +1,7 @@
 //! Why a compile run finds nothing, and whose fault that is.
 
+use super::conflict::Conflict;
+use crate::constraints::Stranded;
 use paracompile_plan::Violation;
 use paracompile_plan::plan::StoppedBy;
 
@@ -39,6 +41,15 @@ pub enum CompileError {
         /// The limit.
         max_stages: usize,
     },
+    /// The user's: demands leave tasks no processor; all of them.
+    #[error("{} left without a processor", match .0.len() {
+        1 => "1 task is".to_owned(),
+        count => format!("{count} tasks are"),
+    })]
+    Stranded(Vec<Stranded>),
+    /// The user's: demands that exclude each other.
+    #[error("{0}")]
+    Conflict(Box<Conflict>),
     /// The user stopped the search, or let it run out of time, before any mapping was complete.
     #[error("{} before any mapping was complete", match .0 {
         StoppedBy::Time => "the time limit was reached",

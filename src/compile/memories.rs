@@ -8,59 +8,78 @@ use super::CompileError;
 use super::arrow::Inputs;
 use crate::estimate::evaluate;
 use crate::mapping::PipelineMapping;
-use crate::pipeline::Candidate;
+use crate::pipeline::{Candidate, Capacity};
 
-/// By how much a plan exceeds the memory that it exceeds most; the order is that of the excess.
+/// By how much a plan exceeds the capacity that it exceeds most; the order is that of the excess.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Excess {
     missing: Bytes,
-    memory: MemoryId,
+    /// Index of the capacity.
+    capacity: usize,
     needed: Bytes,
-    limit: Bytes,
 }
 
-/// What is missing for `mapping`; `None` if it fits.
-pub(super) fn excess(inputs: &Inputs<'_>, mapping: &PipelineMapping) -> Option<Excess> {
+/// The peak of each memory that a mapping uses.
+pub(super) fn peaks(inputs: &Inputs<'_>, mapping: &PipelineMapping) -> Vec<(MemoryId, Bytes)> {
     let Inputs {
         graph,
         segments,
         table,
         ..
     } = inputs;
-    let memories = &table.soc.memories;
-    if memories.iter().all(|(_, memory)| memory.limit.is_none()) {
+    let estimate = evaluate(&segments.graph, graph, table, mapping);
+    let used = estimate.memory.iter();
+    used.map(|used| (used.memory, used.peak)).collect()
+}
+
+/// What is missing for `mapping`; `None` if it fits.
+pub(super) fn excess(
+    inputs: &Inputs<'_>,
+    capacities: &[Capacity],
+    mapping: &PipelineMapping,
+) -> Option<Excess> {
+    if capacities.is_empty() {
         return None;
     }
-    let estimate = evaluate(&segments.graph, graph, table, mapping);
-    let exceeded = estimate.exceeded(&table.soc).filter_map(|used| {
-        let limit = memories[used.memory].limit?;
-        Some(Excess {
-            missing: used.peak - limit,
-            memory: used.memory,
-            needed: used.peak,
-            limit,
-        })
-    });
+    let peaks = peaks(inputs, mapping);
+    let exceeded = capacities
+        .iter()
+        .enumerate()
+        .filter_map(|(index, capacity)| {
+            let needed = capacity.used(peaks.iter().copied());
+            (needed > capacity.limit).then(|| Excess {
+                missing: needed - capacity.limit,
+                capacity: index,
+                needed,
+            })
+        });
     exceeded.max()
 }
 
 /// The candidates that fit; if none does, what is missing in the one that comes closest.
 pub(super) fn fitting(
     inputs: &Inputs<'_>,
+    capacities: &[Capacity],
     candidates: Vec<Candidate>,
 ) -> Result<Vec<Candidate>, CompileError> {
     let judged: Vec<_> = candidates
         .par_iter()
-        .map(|candidate| excess(&inputs.at(&candidate.points), &candidate.mapping))
+        .map(|candidate| {
+            excess(
+                &inputs.at(&candidate.points),
+                capacities,
+                &candidate.mapping,
+            )
+        })
         .collect();
     // What fits is less than anything that does not.
     if let Some(Some(least)) = judged.iter().min() {
-        let soc = &inputs.table.soc;
+        let capacity = &capacities[least.capacity];
         return Err(CompileError::DoesNotFit {
-            soc: soc.name.clone(),
-            memory: soc.memories[least.memory].name.clone(),
+            soc: inputs.table.soc.name.clone(),
+            memory: capacity.name.clone(),
             needed: least.needed.count(),
-            limit: least.limit.count(),
+            limit: capacity.limit.count(),
         });
     }
     let judged = candidates.into_iter().zip(judged);

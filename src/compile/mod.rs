@@ -11,6 +11,9 @@ mod arrow;
 
 mod agreement;
 mod baselines;
+mod conflict;
+mod demands;
+mod field;
 mod memories;
 mod one_stage;
 mod plan_files;
@@ -20,6 +23,7 @@ mod twin;
 
 pub use arrow::compile;
 pub use compiled::{Compiled, PlanFile};
+pub use conflict::{Attainable, Conflict, Demanded, Given, Smallness};
 pub use error::CompileError;
 pub use one_stage::one_stage;
 pub use options::{Options, Points, Progress};

@@ -12,16 +12,17 @@ use paracompile_plan::plan::StoppedBy;
 
 use super::arrow::{Inputs, mapper_options};
 use super::memories::excess;
-use super::plan_files::{check_all, plan_file};
+use super::plan_files::{Terms, check_all, plan_file};
 use super::{CompileError, Options, PlanFile};
 use crate::mapping::PipelineMapping;
 use crate::mapping::decompose::{Ends, MapperOptions, StageGraph, StageMapper};
 use crate::partition::{fuse_for, segment_by};
+use crate::pipeline::Capacity;
 
 /// The whole network as one stage that uses all of `processors` and no other, in the least time that the options find; a checked plan.
 ///
 /// `None` where these processors cannot run everything, or their memories do not hold it.
-/// The file's name is `file`; [`Options::max_stages`] and [`Options::goal`] are not asked.
+/// The file's name is `file`; [`Options::max_stages`], [`Options::goal`] and [`Options::constraints`] are not asked.
 pub fn one_stage(
     graph: &VerifiedGraph,
     table: &CostTable,
@@ -59,11 +60,18 @@ pub fn one_stage(
     let mapping = PipelineMapping {
         stages: vec![best.mapping()],
     };
-    if excess(&inputs, &mapping).is_some() {
+    if excess(&inputs, &Capacity::of_chip(&table.soc), &mapping).is_some() {
         return Ok(None);
     }
     let stopped_by = options.budget.stopped_by().unwrap_or(StoppedBy::Complete);
-    let plan = plan_file(&inputs, file.to_owned(), &mapping, &[], stopped_by);
+    let plan = plan_file(
+        &inputs,
+        file.to_owned(),
+        &mapping,
+        &[],
+        stopped_by,
+        &Terms::NONE,
+    );
     check_all(&inputs, std::slice::from_ref(&plan))?;
     Ok(Some(plan))
 }

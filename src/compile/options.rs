@@ -1,8 +1,10 @@
 //! What a compile run is asked.
 
 use paracompile_frontend::cost::PointTables;
+use paracompile_plan::Nanoseconds;
 use paracompile_plan::front::EnergyAxis;
 
+use crate::constraints::Constraints;
 use crate::emit::Goal;
 use crate::mapping::{Budget, Effort, Granularity};
 use crate::partition::CutRule;
@@ -28,6 +30,8 @@ pub struct Options<'a> {
     pub points: Option<Points<'a>>,
     /// When to stop; without a limit the result is a function of the other inputs.
     pub budget: Budget<'a>,
+    /// What every plan must meet.
+    pub constraints: &'a Constraints,
     /// Called at the start of each step.
     pub progress: Progress<'a>,
 }
@@ -44,6 +48,35 @@ pub struct Points<'a> {
 /// Told what is being done.
 #[derive(Clone, Copy)]
 pub struct Progress<'a>(pub &'a (dyn Fn(&str) + Sync));
+
+impl Progress<'_> {
+    /// So many blocks of so many are solved.
+    pub(super) fn blocks(self, done: usize, count: usize) {
+        // Nobody reads more than a few hundred numbers.
+        if !done.is_multiple_of(count.div_ceil(200).max(1)) {
+            return;
+        }
+        (self.0)(&format!("mapping blocks: {done} of {count}"));
+    }
+
+    /// A step behind the blocks, with what is known of the least latency.
+    pub(super) fn known(self, step: &str, known: Option<(Nanoseconds, Nanoseconds)>) {
+        match known {
+            None => (self.0)(step),
+            Some((value, bound)) => (self.0)(&format!(
+                "{step}; on all processors one frame takes {value}, no mapping less than {bound}, gap {:.2}%",
+                gap(value, bound) * 100.0
+            )),
+        }
+    }
+}
+
+fn gap(value: Nanoseconds, bound: Nanoseconds) -> f64 {
+    if value <= bound {
+        return 0.0;
+    }
+    1.0 - bound.to_seconds() / value.to_seconds()
+}
 
 impl std::fmt::Debug for Progress<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -2,9 +2,9 @@
 
 use paracompile_frontend::cost::cost_facts;
 use paracompile_frontend::facts::model_facts;
-use paracompile_plan::check;
 use paracompile_plan::facts::CostFacts;
-use paracompile_plan::plan::{Label, StoppedBy};
+use paracompile_plan::plan::{Constraint, Label, StoppedBy};
+use paracompile_plan::{Nanoseconds, check};
 use rayon::prelude::*;
 
 use super::arrow::Inputs;
@@ -13,6 +13,26 @@ use crate::emit::{self, Claim, Emission};
 use crate::estimate::evaluate;
 use crate::mapping::PipelineMapping;
 
+/// What a plan owes to the user's demands.
+#[derive(Clone, Debug)]
+pub(super) struct Terms {
+    /// The demands that it meets.
+    pub(super) constraints: Vec<Constraint>,
+    /// How often a frame is admitted; anything below the interval is the interval.
+    pub(super) admission: Nanoseconds,
+    /// What limits the claims of its proof, if anything does.
+    pub(super) scope: &'static str,
+}
+
+impl Terms {
+    /// Nothing was demanded.
+    pub(super) const NONE: Self = Self {
+        constraints: Vec::new(),
+        admission: Nanoseconds::ZERO,
+        scope: "",
+    };
+}
+
 /// Times `mapping` and writes its plan.
 pub(super) fn plan_file(
     inputs: &Inputs<'_>,
@@ -20,6 +40,7 @@ pub(super) fn plan_file(
     mapping: &PipelineMapping,
     labels: &[Label],
     stopped_by: StoppedBy,
+    terms: &Terms,
 ) -> PlanFile {
     let Inputs {
         graph,
@@ -27,11 +48,17 @@ pub(super) fn plan_file(
         table,
         ..
     } = inputs;
-    let estimate = evaluate(&segments.graph, graph, table, mapping);
+    let estimate = evaluate(&segments.graph, graph, table, mapping).admitted_every(
+        terms.admission,
+        table,
+        mapping,
+    );
     let claim = Claim {
         method: "the sum of the stages' own proofs".to_owned(),
-        scope: "these stages on these processors, each for the places where it leaves its tensors"
-            .to_owned(),
+        scope: format!(
+            "these stages on these processors, each for the places where it leaves its tensors{}",
+            terms.scope
+        ),
         stopped_by,
     };
     let plan = emit::plan(&Emission {
@@ -42,6 +69,7 @@ pub(super) fn plan_file(
         estimate: &estimate,
         labels,
         claim: &claim,
+        constraints: &terms.constraints,
     });
     PlanFile {
         file,

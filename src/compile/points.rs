@@ -13,6 +13,7 @@ use paracompile_plan::front::PointsSearched;
 
 use super::Options;
 use super::arrow::{Inputs, allowed, mapper_options};
+use crate::constraints::Eligibility;
 use crate::mapping::decompose::{MapperOptions, StageGraph, StageMapper};
 use crate::pipeline::{AtPoints, Candidate};
 
@@ -123,6 +124,7 @@ pub(super) fn mappers<'a>(
     inputs: &Inputs<'_>,
     tables: &PointTables,
     choice: &Choice,
+    eligibility: &Eligibility,
     options: &Options<'a>,
 ) -> Vec<AtPoints<'a>> {
     let base = &inputs.table.operating_points;
@@ -135,7 +137,8 @@ pub(super) fn mappers<'a>(
         .into_iter()
         .map(|(points, serves)| {
             let table = tables.at(&points);
-            let graph = StageGraph::new(inputs.segments, &table, allowed(inputs));
+            let graph = StageGraph::new(inputs.segments, &table, allowed(inputs))
+                .only(|op, processor| eligibility.allows(op, processor));
             let options = MapperOptions {
                 shared_by: (several / SHARED).max(1),
                 ..mapper_options(options)

@@ -9,7 +9,7 @@ use paracompile_plan::front::{
     Baseline, BestOfStrategy, EnergyAxis, Figures, Front, FrontPlan, FrontStage, Objective,
     PointsSearched,
 };
-use paracompile_plan::plan::{Label, PlanStage, SCHEMA, StoppedBy};
+use paracompile_plan::plan::{Constraint, Label, PlanStage, SCHEMA, StoppedBy};
 
 use super::cloud::cloud;
 use super::labels::{Arrangement, Candidate, Entry, baseline_file};
@@ -124,6 +124,11 @@ pub fn front(request: &FrontRequest<'_>) -> Option<Front> {
         energy: request.energy,
         energy_slack: request.energy_slack,
         operating_points: request.operating_points.clone(),
+        constraints: recommended_plan
+            .constraints
+            .iter()
+            .map(Constraint::option)
+            .collect(),
         epsilon: request.arrangement.epsilon.to_share(),
         plans: pairs()
             .filter(|(entry, _)| entry.on_front)
@@ -153,7 +158,7 @@ pub fn front(request: &FrontRequest<'_>) -> Option<Front> {
 /// The figures of a plan as decimals.
 pub fn figures(soc: &Soc, plan: &Plan) -> Figures {
     let predicted = &plan.predicted;
-    let interval = predicted.interval_ns.to_seconds();
+    let interval = plan.admission_interval_ns.to_seconds();
     Figures {
         latency_s: predicted.latency_ns.to_seconds(),
         saturated_latency_s: predicted.saturated_latency_ns.to_seconds(),

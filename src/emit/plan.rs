@@ -7,8 +7,8 @@ use paracompile_frontend::ir::VerifiedGraph;
 use paracompile_frontend::soc::{ProcessorId, Soc};
 use paracompile_plan::Plan;
 use paracompile_plan::plan::{
-    FrameOverlap, Label, MemoryUse, ModelRef, PlanContention, PlanProcessor, PlanStage, Predicted,
-    Proof, SCHEMA, SocRef, StoppedBy, Strategy,
+    Constraint, FrameOverlap, Label, MemoryUse, ModelRef, PlanContention, PlanProcessor, PlanStage,
+    Predicted, Proof, SCHEMA, SocRef, StoppedBy, Strategy,
 };
 
 use super::buffers::Buffers;
@@ -37,6 +37,8 @@ pub struct Emission<'a> {
     pub labels: &'a [Label],
     /// What is claimed about the whole.
     pub claim: &'a Claim,
+    /// What the user demanded of every plan.
+    pub constraints: &'a [Constraint],
 }
 
 /// The claim about a plan's latency; value and bound are the sums of those of its stages.
@@ -102,7 +104,8 @@ pub fn plan(emission: &Emission<'_>) -> Plan {
         ),
         labels,
         frame_overlap: FrameOverlap::None,
-        admission_interval_ns: estimate.interval,
+        admission_interval_ns: estimate.admission,
+        constraints: emission.constraints.to_vec(),
         predicted: predicted(&context),
         proof: proof(&context, &stages),
         stages,

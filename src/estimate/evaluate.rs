@@ -40,6 +40,7 @@ pub fn evaluate(
         saturated_latency: stream(Nanoseconds::ZERO),
         paced_latency: stream(interval),
         interval,
+        admission: interval,
         interval_bound: interval_bound(&placement, &timed.durations),
         energy_dynamic: dynamic,
         energy_active: active,
@@ -47,6 +48,22 @@ pub fn evaluate(
         memory: memory::figures(fused, table, &placement, &timed.tasks),
         provenance: provenance(fused, graph, table, &stages),
         stages,
+    }
+}
+
+impl Estimate {
+    /// The same mapping with a frame admitted every `admission`, which costs static power for longer; an interval that is too short for it is left out of account.
+    #[must_use]
+    pub fn admitted_every(
+        mut self,
+        admission: Nanoseconds,
+        table: &CostTable,
+        mapping: &PipelineMapping,
+    ) -> Self {
+        self.admission = admission.max(self.interval);
+        (self.energy_active, self.energy_board) =
+            energy::with_static_shares(table, mapping.used(), self.energy_dynamic, self.admission);
+        self
     }
 }
 

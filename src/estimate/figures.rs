@@ -19,6 +19,8 @@ pub struct Estimate {
     pub paced_latency: Nanoseconds,
     /// `max T_s(A)`.
     pub interval: Nanoseconds,
+    /// How often a frame is admitted: the interval, unless somebody waits longer for the sake of power.
+    pub admission: Nanoseconds,
     /// Load of the busiest processor.
     pub interval_bound: Nanoseconds,
     /// Dynamic energy under `A`.

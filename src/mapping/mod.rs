@@ -33,4 +33,4 @@ pub use pipeline_mapping::{PipelineMapping, StageMapping, StageProof};
 pub use problem::{Objective, Operator, Problem, Tensor};
 pub use relaxation::{Relaxed, Work, relaxation_bound};
 pub use schedule::{Schedule, Solution, Timing, schedule};
-pub use sequential::{LayerSwitched, layer_switched, single};
+pub use sequential::{LayerSwitched, layer_switched, layer_switched_within, single};

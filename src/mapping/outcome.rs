@@ -103,21 +103,27 @@ impl Effort {
 /// Says whether a search must stop, and why; the caller owns the clock.
 #[derive(Clone, Copy)]
 pub struct Budget<'a> {
-    stop: Option<&'a (dyn Fn() -> Option<StoppedBy> + Sync)>,
+    stop: Option<Stop<'a>>,
+    stop_blocks: Option<Stop<'a>>,
     left: Option<&'a (dyn Fn() -> Duration + Sync)>,
 }
+
+/// Why to stop, if to stop.
+type Stop<'a> = &'a (dyn Fn() -> Option<StoppedBy> + Sync);
 
 impl<'a> Budget<'a> {
     /// Only counted work ends a search, so that its result is a function of its input.
     pub const UNLIMITED: Self = Self {
         stop: None,
         left: None,
+        stop_blocks: None,
     };
 
     /// Asks `stop` now and then.
     pub const fn until(stop: &'a (dyn Fn() -> Option<StoppedBy> + Sync)) -> Self {
         Self {
             stop: Some(stop),
+            stop_blocks: None,
             left: None,
         }
     }
@@ -127,6 +133,18 @@ impl<'a> Budget<'a> {
     pub const fn with_clock(self, left: &'a (dyn Fn() -> Duration + Sync)) -> Self {
         Self {
             left: Some(left),
+            ..self
+        }
+    }
+
+    /// The same, where the blocks of stages stop earlier, so that time is left to combine those that are solved.
+    #[must_use]
+    pub const fn with_blocks_until(
+        self,
+        stop_blocks: &'a (dyn Fn() -> Option<StoppedBy> + Sync),
+    ) -> Self {
+        Self {
+            stop_blocks: Some(stop_blocks),
             ..self
         }
     }
@@ -142,6 +160,19 @@ impl<'a> Budget<'a> {
             _ if self.should_stop() => Remaining::Nothing,
             Some(left) => Remaining::Time(left),
             None => Remaining::Unlimited,
+        }
+    }
+
+    /// The part of it that blocks of stages have.
+    #[must_use]
+    pub const fn of_blocks(self) -> Self {
+        match self.stop_blocks {
+            None => self,
+            Some(stop) => Self {
+                stop: Some(stop),
+                stop_blocks: None,
+                left: self.left,
+            },
         }
     }
 

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use paracompile_plan::Nanoseconds;
 
-use super::{Problem, Solution};
+use super::{Budget, Problem, Solution};
 
 /// States that are kept behind an operator; beyond, the cheapest are kept and the sum is the best found.
 const MOST_STATES: usize = 4_096;
@@ -48,6 +48,14 @@ pub fn single(problem: &Problem, processor: usize) -> Option<Solution> {
 /// # Panics
 /// If there are more than 64 locations: a chip has at most one a processor, and `io`.
 pub fn layer_switched(problem: &Problem) -> Option<LayerSwitched> {
+    layer_switched_within(problem, Budget::UNLIMITED)
+}
+
+/// The same; `None` also if the budget ends before.
+///
+/// # Panics
+/// As [`layer_switched`].
+pub fn layer_switched_within(problem: &Problem, budget: Budget<'_>) -> Option<LayerSwitched> {
     assert!(problem.locations <= 64, "a set of locations is one word");
     let last_reader: Vec<Option<usize>> = problem
         .tensors
@@ -68,6 +76,9 @@ pub fn layer_switched(problem: &Problem) -> Option<LayerSwitched> {
     let mut steps: Vec<Step> = Vec::new();
     let mut is_least = true;
     for operator in 0..problem.operators.len() {
+        if budget.should_stop() {
+            return None;
+        }
         let mut known: HashMap<Vec<Place>, usize> = HashMap::new();
         let mut next: Vec<State> = Vec::new();
         let kept: Vec<usize> = surviving(&live, &last_reader, operator);

@@ -7,19 +7,55 @@
 use std::collections::BTreeSet;
 
 use paracompile_frontend::cost::CostTable;
-use paracompile_frontend::soc::{LocationId, MemoryId, ProcessorId, ProcessorSet};
+use paracompile_frontend::soc::{LocationId, MemoryId, ProcessorId, ProcessorSet, Soc};
 use paracompile_plan::{Bytes, Nanoseconds};
 
 use crate::mapping::StageMapping;
 use crate::mapping::decompose::{Entry, StageMapper};
 use crate::partition::{FusedGraph, FusedOpId, FusedTensor, FusedTensorId};
 
+/// So much of some memories together, and no more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// The name of the memory, or of the demand, for messages.
+    pub name: String,
+    /// One memory, or several whose peaks are added.
+    pub memories: Vec<MemoryId>,
+    /// How much.
+    pub limit: Bytes,
+}
+
+impl Capacity {
+    /// The memories of a chip that are limited, each by itself.
+    pub fn of_chip(soc: &Soc) -> Vec<Self> {
+        let memories = soc.memories.iter();
+        memories
+            .filter_map(|(id, memory)| {
+                Some(Self {
+                    name: memory.name.clone(),
+                    memories: vec![id],
+                    limit: memory.limit?,
+                })
+            })
+            .collect()
+    }
+
+    /// What a mapping uses of it, given the peak of each memory.
+    pub fn used(&self, peaks: impl IntoIterator<Item = (MemoryId, Bytes)>) -> Bytes {
+        peaks
+            .into_iter()
+            .filter(|(memory, _)| self.memories.contains(memory))
+            .map(|(_, peak)| peak)
+            .sum()
+    }
+}
+
 /// The memories of a chip that can be too small for a network.
 #[derive(Debug)]
 pub struct MemoryDemand<'a> {
     fused: &'a FusedGraph,
     table: &'a CostTable,
-    limited: Vec<(MemoryId, Bytes)>,
+    limited: Vec<Capacity>,
 }
 
 /// A buffer that lives from one instant of a stage to another, half-open.
@@ -31,17 +67,17 @@ struct Life {
 }
 
 impl<'a> MemoryDemand<'a> {
-    /// Looks which memories can bind at all: those that could not hold everything at its worst.
+    /// Looks which memories of the chip can bind at all.
     pub fn new(fused: &'a FusedGraph, table: &'a CostTable) -> Self {
+        Self::within(fused, table, &Capacity::of_chip(&table.soc))
+    }
+
+    /// Looks which of `capacities` can bind at all: those that could not hold everything at its worst.
+    pub fn within(fused: &'a FusedGraph, table: &'a CostTable, capacities: &[Capacity]) -> Self {
         let mut demand = Self::unlimited(fused, table);
         let worst = demand.worst();
-        demand.limited = table
-            .soc
-            .memories
-            .iter()
-            .filter_map(|(id, memory)| Some((id, memory.limit?)))
-            .filter(|&(_, limit)| worst > limit)
-            .collect();
+        let binding = capacities.iter().filter(|capacity| worst > capacity.limit);
+        demand.limited = binding.cloned().collect();
         demand
     }
 
@@ -54,13 +90,10 @@ impl<'a> MemoryDemand<'a> {
         }
     }
 
-    /// The names of the memories that can bind.
+    /// The names of the capacities that can bind.
     pub fn names(&self) -> Vec<String> {
-        let memories = &self.table.soc.memories;
         let names = self.limited.iter();
-        names
-            .map(|&(memory, _)| memories[memory].name.clone())
-            .collect()
+        names.map(|capacity| capacity.name.clone()).collect()
     }
 
     /// Prices of a byte in a memory that can bind, in picoseconds, lowest first; none where no memory can.
@@ -91,7 +124,8 @@ impl<'a> MemoryDemand<'a> {
     /// What an operator's weights cost on a processor at a price of [`MemoryDemand::prices`].
     pub fn charge(&self, price: u64, op: FusedOpId, processor: ProcessorId) -> Nanoseconds {
         let memory = self.table.soc.processors[processor].memory;
-        if self.limited.iter().all(|&(limited, _)| limited != memory) {
+        let is_limited = |capacity: &Capacity| capacity.memories.contains(&memory);
+        if !self.limited.iter().any(is_limited) {
             return Nanoseconds::ZERO;
         }
         let bytes = self.fused.ops[op].weight_bytes();
@@ -100,7 +134,7 @@ impl<'a> MemoryDemand<'a> {
 
     /// The sizes of the memories that can bind.
     pub fn limits(&self) -> Vec<Bytes> {
-        self.limited.iter().map(|&(_, limit)| limit).collect()
+        self.limited.iter().map(|capacity| capacity.limit).collect()
     }
 
     /// More than any plan needs of any memory.
@@ -148,7 +182,12 @@ impl<'a> MemoryDemand<'a> {
         self.add_buffers(mapper, cut, entry, stage, used, &mut added, &mut lives);
         self.limited
             .iter()
-            .map(|&(memory, _)| added[memory.index()] + peak(&lives, memory))
+            .map(|capacity| {
+                let memories = capacity.memories.iter();
+                memories
+                    .map(|&memory| added[memory.index()] + peak(&lives, memory))
+                    .sum()
+            })
             .collect()
     }
 

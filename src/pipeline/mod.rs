@@ -7,7 +7,7 @@ mod search;
 mod stage_offers;
 
 pub use label_set::Cost;
-pub use memory::MemoryDemand;
+pub use memory::{Capacity, MemoryDemand};
 pub use pipelines::{Candidate, Searched, pipelines};
 pub use search::{Chosen, Found, Fronts, Offer, Space, search};
 pub use stage_offers::{AtPoints, Sources};

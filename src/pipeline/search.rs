@@ -153,7 +153,7 @@ struct Step {
 
 /// All complete pipelines on exactly `space.used` that no other of the same strategy covers.
 ///
-/// `interrupted` is polled at every cut point; a search that stops early returns nothing, because no pipeline is complete before the last cut.
+/// `interrupted` is polled at every state of every cut point; a search that stops early returns nothing, because no pipeline is complete before the last cut.
 pub fn search(space: &Space<'_>, interrupted: &dyn Fn() -> bool) -> Fronts {
     let limit = space.max_stages.min(space.used.len());
     let count_stages = limit < space.used.len();
@@ -188,6 +188,9 @@ pub fn search(space: &Space<'_>, interrupted: &dyn Fn() -> bool) -> Fronts {
         (space.announce)(&asked);
         for (state, mut labels) in states {
             share = share.max(labels.thin(space.most_labels, space.longest));
+            if interrupted() {
+                return Fronts::default();
+            }
             // Labels get their place in the list of steps only now, when they can no longer be dropped.
             let labels: Vec<(Cost, Option<usize>)> = labels
                 .iter()

@@ -89,6 +89,7 @@ pub(super) fn front(count: u32) -> Front {
         energy: EnergyAxis::ByProduct,
         energy_slack: 0.0,
         operating_points: None,
+        constraints: Vec::new(),
         epsilon: 0.0,
         recommended: format!("plans/{:02}.json", count / 2),
         plans,
@@ -182,6 +183,7 @@ pub(super) fn plan(tasks: u32, stage_sets: &[&[&str]]) -> Plan {
         labels: Vec::new(),
         frame_overlap: FrameOverlap::None,
         admission_interval_ns: interval,
+        constraints: Vec::new(),
         predicted: Predicted {
             latency_ns: latency,
             saturated_latency_ns: latency,

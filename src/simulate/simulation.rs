@@ -135,14 +135,21 @@ pub fn simulate(plan: &Plan, options: &SimulateOptions) -> Result<Simulation, Si
         .iter()
         .map(|processor| processor.static_mw)
         .sum();
-    let energy_active = dynamic_energy(&program, options, last) + power.over(interval);
+    // A plan that waits for the sake of power pays static power for as long.
+    let waits = plan.admission_interval_ns > plan.predicted.interval_ns;
+    let paid = if waits {
+        interval.max(plan.admission_interval_ns)
+    } else {
+        interval
+    };
+    let energy_active = dynamic_energy(&program, options, last) + power.over(paid);
     Ok(Simulation {
         latency: last_latency(&passages(&program, &alone)),
         saturated_latency: last_latency(&frames),
         paced_latency: last_latency(&passages(&program, &paced)),
         interval,
         energy_active,
-        energy_board: energy_active + plan.soc.base_mw.over(interval),
+        energy_board: energy_active + plan.soc.base_mw.over(paid),
         queues: loads(&program, &stream),
         events: events(&program, &stream),
         frames,

@@ -28,6 +28,11 @@ const MAY_IMPORT: &[(&str, &str, &[&str])] = &[
     ("milp", "src/milp", &[]),
     ("partition", "src/partition", &["arena", "ir", "cost"]),
     (
+        "constraints",
+        "src/constraints",
+        &["arena", "ir", "partition", "cost", "soc"],
+    ),
+    (
         "mapping",
         "src/mapping",
         &["arena", "partition", "cost", "soc", "milp"],
@@ -74,6 +79,7 @@ const MAY_IMPORT: &[(&str, &str, &[&str])] = &[
         "explain",
         "src/explain.rs",
         &[
+            "constraints",
             "arena",
             "ir",
             "soc",
@@ -90,6 +96,7 @@ const MAY_IMPORT: &[(&str, &str, &[&str])] = &[
         "compile",
         "src/compile",
         &[
+            "constraints",
             "arena",
             "ir",
             "facts",

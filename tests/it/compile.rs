@@ -1,6 +1,7 @@
 //! Whole runs on real networks, judged by what must hold of every front, whatever the figures are.
 
 use paracompile::compile::{Compiled, Options, Progress, compile};
+use paracompile::constraints::Constraints;
 use paracompile::cost::{CostOverrides, CostTable};
 use paracompile::emit::Goal;
 use paracompile::front::EnergyAxis;
@@ -29,6 +30,7 @@ fn compiled(name: &str, granularity: Granularity, max_stages: Option<usize>) -> 
         energy: EnergyAxis::ByProduct,
         points: None,
         budget: Budget::UNLIMITED,
+        constraints: &Constraints::NONE,
         progress: Progress(&|_| ()),
     };
     compile(&imported.graph, &table, &options).expect("there is a front")

@@ -5,6 +5,7 @@ mod cli;
 mod command;
 mod compare;
 mod compile;
+mod constraints;
 mod documents;
 mod guide;
 mod operating_points;

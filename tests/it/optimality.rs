@@ -34,7 +34,7 @@ fn check(model: &str) {
             budget: Budget::UNLIMITED,
         },
     );
-    mapper.prepare();
+    mapper.prepare(&|_, _| ());
     let candidates = pipelines(
         Sources {
             fastest: &mapper,

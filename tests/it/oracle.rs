@@ -82,6 +82,7 @@ impl Both {
                 scope: "all mappings".to_owned(),
                 stopped_by: StoppedBy::Complete,
             },
+            constraints: &[],
         })
     }
 }
@@ -135,7 +136,7 @@ fn candidates(both: &Both) -> (Vec<Candidate>, Vec<String>) {
         budget: Budget::UNLIMITED,
     };
     let mapper = StageMapper::new(StageGraph::new(segments, table, allowed), options);
-    mapper.prepare();
+    mapper.prepare(&|_, _| ());
     let demand = MemoryDemand::new(&segments.graph, table);
     let sources = Sources {
         fastest: &mapper,

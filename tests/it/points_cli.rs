@@ -7,7 +7,16 @@ use crate::command::{Desk, Run};
 const MODEL: &str = "squeezenet1_1.onnx";
 
 fn map(desk: &Desk, out: &str, more: &[&str]) -> Run {
-    let mut arguments = vec![MODEL, "--soc", "vim3", "--no-plots", "--no-report", "-q", "-o", out];
+    let mut arguments = vec![
+        MODEL,
+        "--soc",
+        "vim3",
+        "--no-plots",
+        "--no-report",
+        "-q",
+        "-o",
+        out,
+    ];
     arguments.extend(more);
     desk.run(&arguments)
 }
@@ -18,7 +27,9 @@ fn front(desk: &Desk, out: &str) -> Value {
 
 fn least_energy(plans: &Value) -> f64 {
     let plans = plans.as_array().expect("plans are a list");
-    let energies = plans.iter().filter_map(|plan| plan["energy_active_j"].as_f64());
+    let energies = plans
+        .iter()
+        .filter_map(|plan| plan["energy_active_j"].as_f64());
     energies.fold(f64::INFINITY, f64::min)
 }
 
@@ -27,20 +38,44 @@ fn unknown_points_and_processors_are_refused_with_what_exists() {
     let desk = Desk::new().with_model(MODEL);
     let point = map(&desk, "out", &["--points", "big=1801MHz"]);
     assert_eq!(point.code, 2);
-    assert!(point.err.contains("`big` has no operating point `1801MHz`"), "{}", point.err);
+    assert!(
+        point.err.contains("`big` has no operating point `1801MHz`"),
+        "{}",
+        point.err
+    );
     assert!(point.err.contains("1800MHz"), "{}", point.err);
     let processor = map(&desk, "out", &["--points", "npu=1800MHz"]);
     assert_eq!(processor.code, 2);
-    assert!(processor.err.contains("no processor `npu`"), "{}", processor.err);
-    assert!(processor.err.contains("big, little, gpu"), "{}", processor.err);
+    assert!(
+        processor.err.contains("no processor `npu`"),
+        "{}",
+        processor.err
+    );
+    assert!(
+        processor.err.contains("big, little, gpu"),
+        "{}",
+        processor.err
+    );
 }
 
 #[test]
 fn plans_at_chosen_points_are_correct_and_no_processor_alone_takes_less_energy() {
     let desk = Desk::new().with_model(MODEL);
-    let chosen = ["--processors", "big,little", "--dvfs", "--objective", "energy"];
-    assert_eq!(map(&desk, "one", &[&chosen[..], &["--threads", "1"]].concat()).code, 0);
-    assert_eq!(map(&desk, "two", &[&chosen[..], &["--threads", "2"]].concat()).code, 0);
+    let chosen = [
+        "--processors",
+        "big,little",
+        "--dvfs",
+        "--objective",
+        "energy",
+    ];
+    assert_eq!(
+        map(&desk, "one", &[&chosen[..], &["--threads", "1"]].concat()).code,
+        0
+    );
+    assert_eq!(
+        map(&desk, "two", &[&chosen[..], &["--threads", "2"]].concat()).code,
+        0
+    );
     assert_eq!(desk.read("one/front.json"), desk.read("two/front.json"));
     let found = front(&desk, "one");
     assert_eq!(found["energy"], "objective");
@@ -50,7 +85,11 @@ fn plans_at_chosen_points_are_correct_and_no_processor_alone_takes_less_energy()
         .as_array()
         .expect("baselines are a list")
         .iter()
-        .any(|baseline| baseline["name"].as_str().is_some_and(|name| name.starts_with("twin:")));
+        .any(|baseline| {
+            baseline["name"]
+                .as_str()
+                .is_some_and(|name| name.starts_with("twin:"))
+        });
     assert!(twin, "a plan below the top frequency has a twin");
     let least = least_energy(&found["plans"]);
     for (processor, point) in [
@@ -61,10 +100,17 @@ fn plans_at_chosen_points_are_correct_and_no_processor_alone_takes_less_energy()
         ("little", "1000MHz"),
     ] {
         let points = format!("{processor}={point}");
-        let run = map(&desk, "alone", &["--processors", processor, "--points", &points]);
+        let run = map(
+            &desk,
+            "alone",
+            &["--processors", processor, "--points", &points],
+        );
         assert_eq!(run.code, 0, "{}", run.err);
         let alone = front(&desk, "alone");
-        assert!(least <= least_energy(&alone["plans"]), "{points} alone takes less");
+        assert!(
+            least <= least_energy(&alone["plans"]),
+            "{points} alone takes less"
+        );
         let checked = desk.run(&["check", "alone", "--model", MODEL, "--soc", "vim3"]);
         assert_eq!(checked.code, 0, "{}{}", checked.out, checked.err);
     }

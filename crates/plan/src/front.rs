@@ -37,6 +37,9 @@ pub struct Front {
     /// The operating points that were tried; absent where each processor has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operating_points: Option<PointsSearched>,
+    /// What the user demanded of every plan, as options of the command line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub constraints: Vec<String>,
     /// Relative width of the energy boxes within which one plan stands for others; 0 is exact.
     pub epsilon: f64,
     /// The front, by latency.
@@ -126,7 +129,7 @@ pub struct Figures {
     pub saturated_latency_s: f64,
     /// Latency in a stream paced at the interval.
     pub paced_latency_s: f64,
-    /// Initiation interval.
+    /// The interval at which frames are admitted: the initiation interval, or longer where a limit on power asks for it.
     pub interval_s: f64,
     /// Its reciprocal.
     pub throughput_fps: f64,

@@ -33,8 +33,11 @@ pub struct Plan {
     pub labels: Vec<Label>,
     /// Whether frames overlap inside a stage; schema 1 knows one value.
     pub frame_overlap: FrameOverlap,
-    /// The period at which frames are admitted for the paced latency (rule M6): the interval.
+    /// The period at which frames are admitted (rule M6): the interval, or longer where a limit on power asks for it.
     pub admission_interval_ns: Nanoseconds,
+    /// What the user demanded of every plan; this one meets it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub constraints: Vec<Constraint>,
     /// Predicted figures.
     pub predicted: Predicted,
     /// How far the sum of stage times can be from the best possible one.
@@ -53,6 +56,104 @@ pub struct Plan {
     pub setup: Vec<Command>,
     /// Commands that run for every frame.
     pub frame: Vec<Command>,
+}
+
+/// Something that a user demanded, as resolved for the network and the chip.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Constraint {
+    /// Operators that run on one processor.
+    Pin {
+        /// As the user put it.
+        asked: String,
+        /// The processor.
+        processor: String,
+        /// The operators, each by its first output.
+        operators: Vec<String>,
+    },
+    /// Operators that do not run on a processor.
+    Forbid {
+        /// As the user put it.
+        asked: String,
+        /// The processor.
+        processor: String,
+        /// The operators, each by its first output.
+        operators: Vec<String>,
+    },
+    /// A limit on a figure.
+    Require {
+        /// As the user put it.
+        asked: String,
+        /// The figure.
+        figure: Figure,
+        /// The memory that a limit on memory is about; absent where it is about all of them together.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        memory: Option<String>,
+        /// Nanoseconds, nanojoules, nanowatts or bytes.
+        at_most: u64,
+    },
+}
+
+impl Constraint {
+    /// The option of the command line that says so.
+    pub fn option(&self) -> String {
+        match self {
+            Self::Pin { asked, .. } => format!("--pin {asked}"),
+            Self::Forbid { asked, .. } => format!("--forbid {asked}"),
+            Self::Require { asked, .. } => format!("--require {asked}"),
+        }
+    }
+}
+
+/// A figure of a plan that can be limited.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Figure {
+    /// `latency_ns`.
+    Latency,
+    /// `admission_interval_ns`.
+    Interval,
+    /// `energy_active_nj`.
+    EnergyActive,
+    /// `energy_board_nj`.
+    EnergyBoard,
+    /// `energy_active_nj` over `admission_interval_ns`, in nanowatts.
+    PowerActive,
+    /// `energy_board_nj` over `admission_interval_ns`, in nanowatts.
+    PowerBoard,
+    /// The peak of a memory, or the sum of all peaks.
+    Memory,
+}
+
+impl Figure {
+    /// The name for people and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Latency => "latency",
+            Self::Interval => "interval",
+            Self::EnergyActive => "energy",
+            Self::EnergyBoard => "board-energy",
+            Self::PowerActive => "power",
+            Self::PowerBoard => "board-power",
+            Self::Memory => "memory",
+        }
+    }
+
+    /// A value in the figure's smallest unit for people.
+    pub fn shown(self, value: u64) -> String {
+        match self {
+            Self::Latency | Self::Interval => Nanoseconds::new(value).to_string(),
+            Self::EnergyActive | Self::EnergyBoard => Nanojoules::new(value).to_string(),
+            // A nanowatt is to the watt what a nanojoule is to the joule.
+            Self::PowerActive | Self::PowerBoard => {
+                let text = Nanojoules::new(value).to_string();
+                text.replace('J', "W")
+            }
+            Self::Memory => Bytes::new(value).to_string(),
+        }
+    }
 }
 
 /// Which network a plan is for.

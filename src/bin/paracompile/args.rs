@@ -25,6 +25,8 @@ Examples:
   paracompile model.onnx --soc vim3 --objective energy --dvfs
   paracompile model.onnx --soc vim3 --points big=1800MHz,gpu=500MHz
   paracompile model.onnx --soc vim3 --explain /fc/Gemm
+  paracompile model.onnx --soc rk3588 --forbid '*Softmax*=npu0' --pin /fc/Gemm=big
+  paracompile model.onnx --soc vim3 --require 'latency<=50ms' --require 'power<=3W'
   paracompile inspect model.onnx
   paracompile soc list
   paracompile simulate output/googlenet-vim3/plans/04-hybrid-gpu_big+little.json --trace trace.json
@@ -192,6 +194,18 @@ pub(crate) struct MapArgs {
     /// Measured costs that override the profile's models
     #[arg(long, value_name = "FILE")]
     pub(crate) costs: Option<PathBuf>,
+    /// Run an operator on this processor and no other: a node's name, an output's name, #index, or a pattern; repeat for several
+    #[arg(long, value_name = "OP=PROCESSOR", allow_hyphen_values = true)]
+    pub(crate) pin: Vec<String>,
+    /// Keep an operator, or all that a pattern matches, away from a processor
+    #[arg(long, value_name = "OP=PROCESSOR", allow_hyphen_values = true)]
+    pub(crate) forbid: Vec<String>,
+    /// Keep only plans within a limit: latency<=50ms, throughput>=20/s, energy<=1.2J, power<=3W, memory<=200MB
+    #[arg(long, value_name = "FIGURE<=VALUE")]
+    pub(crate) require: Vec<String>,
+    /// Read such demands from a file, one a line: pin OP=PROCESSOR, forbid OP=PROCESSOR, require FIGURE<=VALUE
+    #[arg(long, value_name = "FILE")]
+    pub(crate) constraints: Vec<PathBuf>,
     /// Explain where an operator is, and what moving it would change: a node's name, an output's name, or #index
     #[arg(long, value_name = "OP")]
     pub(crate) explain: Vec<String>,

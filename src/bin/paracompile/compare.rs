@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use paracompile::compare::{Comparison, Survey, compare};
 use paracompile::compile::{Options, Progress};
+use paracompile::constraints::Constraints;
 use paracompile::emit::Goal;
 use paracompile::front::EnergyAxis;
 use paracompile::import::Imported;
@@ -112,6 +113,7 @@ fn compare_all(
             energy: EnergyAxis::ByProduct,
             points: None,
             budget: Budget::until(&stop),
+            constraints: &Constraints::NONE,
             progress: Progress(&show),
         };
         let compared = input::costs(graph, chip, None, None)

@@ -5,9 +5,11 @@
 mod args;
 mod calibrate;
 mod check;
+mod clock;
 mod compare;
 mod compare_tables;
 mod costs;
+mod demands;
 mod document;
 mod failure;
 mod figures;

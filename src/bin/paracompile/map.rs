@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use paracompile::compile::{CompileError, Compiled, Options, PlanFile, Points, Progress, compile};
+use paracompile::constraints::Constraints;
 use paracompile::cost::{CostTable, PointTables, cost_facts};
 use paracompile::emit::Goal;
 use paracompile::explain::{Subject, UnknownOperator, explain, names_operator};
@@ -20,11 +21,12 @@ use paracompile::plot;
 use paracompile::report::{Known, Request, html};
 
 use crate::args::{self, MapArgs};
+use crate::clock::Clock;
 use crate::failure::{Failure, Kind};
 use crate::input::Chip;
 use crate::page::REPORT;
 use crate::report::{Summary, report};
-use crate::{input, interrupt, notes, terminal};
+use crate::{demands, input, interrupt, notes, terminal};
 
 /// Runs the command.
 pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
@@ -57,6 +59,7 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
         .map(|(_, processor)| args.points.iter().any(|(name, _)| *name == processor.name))
         .collect();
     explainable(args, &imported)?;
+    let constraints = demands::read(args, &imported, &chip.chosen)?;
     let directory = args.out.clone().unwrap_or_else(|| {
         Path::new("output").join(format!("{}-{}", graph.name, chip.chosen.name))
     });
@@ -66,18 +69,9 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
     interrupt::listen()?;
 
     let progress = terminal::Progress::new(args.quiet);
-    let deadline = args
-        .time_limit
-        .map(|seconds| started + Duration::from_secs_f64(seconds));
-    let stop = || {
-        if interrupt::asked() {
-            Some(StoppedBy::Interrupt)
-        } else if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            Some(StoppedBy::Time)
-        } else {
-            None
-        }
-    };
+    let clock = Clock::new(started, args.time_limit, graph.ops.len());
+    let stop = || clock.stop();
+    let stop_blocks = || clock.stop_blocks();
     let show = |text: &str| {
         progress.show(&format!(
             "{:5.1} s  {text}",
@@ -101,16 +95,24 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
             tables,
             fixed: &fixed,
         }),
-        budget: Budget::until(&stop),
+        budget: Budget::until(&stop).with_blocks_until(&stop_blocks),
+        constraints: &constraints,
         progress: Progress(&show),
     };
     let compiled = in_pool(args.threads, || compile(graph, &table, &options));
     progress.clear();
     let compiled = compiled
-        .and_then(|compiled| compiled.map_err(|error| failed(&error)))
+        .and_then(|compiled| {
+            compiled.map_err(|error| {
+                if args.json {
+                    print_no(&error);
+                }
+                failed(&error)
+            })
+        })
         .inspect_err(|_| unmake(&made))?;
 
-    let explanations = explanations(args, graph, &table, &compiled)?;
+    let explanations = explanations(args, graph, &table, &constraints, &compiled)?;
     if !args.quiet {
         tell_replaced(&directory, &compiled);
     }
@@ -137,7 +139,7 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
             cuts: compiled.segments.cuts.len(),
             gflop: gflop(graph),
             directory: directory.display().to_string(),
-            alone: &notes::not_alone(&compiled, &table),
+            alone: &notes::not_alone(&compiled, &table, &constraints),
         }))?;
     }
     if !args.json {
@@ -150,6 +152,23 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// Tells a program that asked for JSON why the answer is no.
+fn print_no(error: &CompileError) {
+    let answer = match error {
+        CompileError::Stranded(tasks) => demands::stranded_json(tasks),
+        CompileError::Conflict(conflict) => demands::conflict_json(conflict),
+        CompileError::NothingToMap
+        | CompileError::TooManyProcessors { .. }
+        | CompileError::DoesNotFit { .. }
+        | CompileError::NoMapping { .. }
+        | CompileError::Stopped(_)
+        | CompileError::Wrong { .. }
+        | CompileError::Disagreement { .. } => return,
+    };
+    // The failure itself goes to standard error, and is what counts.
+    let _ = print(&format!("{answer:#}\n"));
 }
 
 fn print(text: &str) -> Result<(), Failure> {
@@ -225,6 +244,12 @@ pub(crate) fn failed(error: &CompileError) -> Failure {
             .with_help("offer more processors, or correct the size of the memory in the profile"),
         CompileError::NoMapping { .. } => Failure::from_error(Kind::No, error)
             .with_help("no processor alone supports everything: allow more stages or processors"),
+        CompileError::Stranded(tasks) => {
+            demands::stranded(Failure::from_error(Kind::No, error), tasks)
+        }
+        CompileError::Conflict(conflict) => {
+            demands::excluded(Failure::from_error(Kind::No, error), conflict)
+        }
         CompileError::Stopped(StoppedBy::Time) => Failure::from_error(Kind::No, error)
             .with_help("give it more time with --time-limit, or ask for less with --effort quick"),
         CompileError::Stopped(_) => Failure::from_error(Kind::Interrupted, error),
@@ -239,6 +264,7 @@ fn explanations(
     args: &MapArgs,
     graph: &VerifiedGraph,
     table: &CostTable,
+    constraints: &Constraints,
     compiled: &Compiled,
 ) -> Result<Vec<String>, Failure> {
     let recommended = recommended(compiled);
@@ -248,6 +274,7 @@ fn explanations(
         table: recommended.table.as_deref().unwrap_or(table),
         mapping: &recommended.mapping,
         estimate: &recommended.estimate,
+        constraints,
     };
     args.explain
         .iter()
@@ -270,7 +297,8 @@ fn unknown_operator(error: &UnknownOperator) -> Failure {
 fn explainable(args: &MapArgs, imported: &Imported) -> Result<(), Failure> {
     for query in &args.explain {
         names_operator(&imported.graph, query).map_err(|error| {
-            left_out(&imported.folded, query).unwrap_or_else(|| unknown_operator(&error))
+            left_out(&imported.folded, "--explain", query)
+                .unwrap_or_else(|| unknown_operator(&error))
         })?;
     }
     Ok(())
@@ -285,7 +313,7 @@ fn tell_replaced(directory: &Path, compiled: &Compiled) {
 }
 
 /// A node of the file that is no operator of the graph, so that there is nothing to explain.
-fn left_out(folded: &Folded, query: &str) -> Option<Failure> {
+pub(crate) fn left_out(folded: &Folded, option: &str, query: &str) -> Option<Failure> {
     let index: Option<usize> = query.strip_prefix('#').and_then(|index| index.parse().ok());
     let kinds = [
         (
@@ -319,7 +347,7 @@ fn left_out(folded: &Folded, query: &str) -> Option<Failure> {
         })?;
         Some(Failure::new(
             Kind::Usage,
-            format!("--explain: `{query}` ({}) {fate}", node.op_type),
+            format!("{option}: `{query}` ({}) {fate}", node.op_type),
         ))
     })
 }
@@ -336,6 +364,9 @@ fn recommended(compiled: &Compiled) -> &PlanFile {
 fn warn(compiled: &Compiled) {
     if let Some(note) = notes::busy_links(&recommended(compiled).plan) {
         terminal::note(&format!("warning: {note}"));
+    }
+    if let Some(note) = notes::waits(&recommended(compiled).plan) {
+        terminal::note(&format!("note: {note}"));
     }
     if let Some(note) = notes::tight_memories(&compiled.tight) {
         terminal::note(&format!("note: {note}"));

@@ -5,12 +5,13 @@ use std::path::Path;
 
 use paracompile::OpClass;
 use paracompile::compile::Compiled;
+use paracompile::constraints::Constraints;
 use paracompile::cost::CostTable;
 use paracompile::front::Front;
 use paracompile::import::Warning;
-use paracompile::plan::{Plan, Source, read_front, read_plan};
+use paracompile::plan::{Constraint, Plan, Source, read_front, read_plan};
 use paracompile::simulate::{Change, Links, SimulateOptions, simulate};
-use paracompile::soc::{Processor, Soc};
+use paracompile::soc::{Processor, ProcessorSet, Soc};
 
 /// All that there is to say of a run.
 pub(crate) fn all(
@@ -23,6 +24,8 @@ pub(crate) fn all(
         .into_iter()
         .chain(assumed_powers(soc))
         .chain(warnings.iter().map(ToString::to_string))
+        .chain(demands(recommended))
+        .chain(waits(recommended))
         .chain(tight_memories(tight))
         .chain(busy_links(recommended))
         .map(|note| sentence(&note))
@@ -63,6 +66,37 @@ pub(crate) fn assumed_powers(soc: &Soc) -> Option<String> {
         format!(
             "powers of `{}` are assumed: energies are examples",
             soc.name
+        )
+    })
+}
+
+/// What every plan was made to meet.
+pub(crate) fn demands(plan: &Plan) -> Option<String> {
+    let options: Vec<String> = plan.constraints.iter().map(Constraint::option).collect();
+    (!options.is_empty()).then(|| format!("every plan meets {}", few(&options)))
+}
+
+/// Some of many, joined.
+pub(crate) fn few(options: &[String]) -> String {
+    const SHOWN: usize = 6;
+    let more = options.len().saturating_sub(SHOWN);
+    let mut shown: Vec<String> = options.iter().take(SHOWN).cloned().collect();
+    if more > 0 {
+        shown.push(format!("{more} more"));
+    }
+    match shown.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, before)) => format!("{} and {last}", before.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// A plan that is run slower than it could be, for the sake of power.
+pub(crate) fn waits(plan: &Plan) -> Option<String> {
+    let (least, chosen) = (plan.predicted.interval_ns, plan.admission_interval_ns);
+    (chosen > least).then(|| {
+        format!(
+            "the recommended plan admits a frame every {chosen}, though it could every {least}: faster, it would draw more power than is allowed"
         )
     })
 }
@@ -151,7 +185,11 @@ fn operators(front: &Front) -> u64 {
 }
 
 /// Processors that are no baseline by themselves, and why.
-pub(crate) fn not_alone(compiled: &Compiled, table: &CostTable) -> Vec<String> {
+pub(crate) fn not_alone(
+    compiled: &Compiled,
+    table: &CostTable,
+    constraints: &Constraints,
+) -> Vec<String> {
     let baselines = &compiled.front.baselines;
     let mut lines = Vec::new();
     for (id, processor) in table.soc.processors.iter() {
@@ -165,7 +203,12 @@ pub(crate) fn not_alone(compiled: &Compiled, table: &CostTable) -> Vec<String> {
             .map(|(_, op)| op.class)
             .collect();
         let lacks: Vec<&str> = lacks.into_iter().map(OpClass::name).collect();
-        lines.push(if lacks.is_empty() {
+        let own = ProcessorSet::only(id);
+        let mut rules = constraints.placements.iter();
+        let excluded = rules.find(|rule| rule.leaves(own).is_empty());
+        lines.push(if let Some(rule) = excluded.filter(|_| lacks.is_empty()) {
+            format!("{} alone would break {rule}", processor.name)
+        } else if lacks.is_empty() {
             // What runs everything and is no plan has no room for it.
             format!("{} alone cannot hold the network", processor.name)
         } else {

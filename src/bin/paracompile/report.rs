@@ -7,6 +7,7 @@ use paracompile::plan::StoppedBy;
 
 use crate::figures::Scale;
 use crate::input::counted;
+use crate::notes::few;
 
 /// How many plans the table has at most; `front.json` has all.
 const ROWS: usize = 12;
@@ -39,7 +40,7 @@ pub(crate) fn report(summary: &Summary<'_>) -> String {
     );
     let _ = writeln!(
         text,
-        "{} on the front (of {} candidates{})\n",
+        "{} on the front (of {} candidates{}){}",
         counted(front.plans.len(), "plan"),
         front.candidates,
         match front.stopped_by {
@@ -48,8 +49,16 @@ pub(crate) fn report(summary: &Summary<'_>) -> String {
             StoppedBy::Work => "; proofs stopped at the work of this effort",
             StoppedBy::Time => "; the search was cut by the time limit",
             StoppedBy::Interrupt => "; the search was interrupted",
+        },
+        if front.constraints.is_empty() {
+            "\n"
+        } else {
+            ""
         }
     );
+    if !front.constraints.is_empty() {
+        let _ = writeln!(text, "Every plan meets {}\n", few(&front.constraints));
+    }
     let rows = shown(front);
     let scales = Scales::of(front, &rows);
     let cells: Vec<[String; 10]> = rows

@@ -3,6 +3,7 @@
 //! Cells that a network repeats are equal problems, and so are many parts on different processor sets; each is searched once.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use paracompile_frontend::arena::Id;
@@ -80,10 +81,16 @@ type ByContent = Mutex<HashMap<Vec<u64>, Arc<OnceLock<TradeOffs>>>>;
 pub(super) struct Blocks {
     by_place: Mutex<HashMap<BlockKey, Arc<Block>>>,
     by_content: ByContent,
+    was_cut: AtomicBool,
 }
 
 impl Blocks {
-    /// The part, solved now unless it was before.
+    /// Whether the budget left a part unsolved, or ended a search of one.
+    pub(super) fn was_cut(&self) -> bool {
+        self.was_cut.load(Ordering::Relaxed)
+    }
+
+    /// The part, solved now unless it was before; without any way through it if the budget is spent.
     pub(super) fn block(
         &self,
         graph: &StageGraph,
@@ -94,7 +101,13 @@ impl Blocks {
             return Arc::clone(block);
         }
         let part = graph.part(key.start, key.end, &key.entry, key.set);
-        let solved = self.solved(&part, key.shared_by, options);
+        let Some(solved) = self.solved(&part, key.shared_by, options) else {
+            return Arc::new(Block {
+                start: key.start,
+                exits: Vec::new(),
+                has_all_trade_offs: false,
+            });
+        };
         let exits = solved.get().map_or(&[][..], |solved| &solved.exits);
         let block = Arc::new(Block {
             start: key.start,
@@ -105,31 +118,48 @@ impl Blocks {
         block
     }
 
-    /// Solves many parts in parallel, equal ones once.
+    /// Solves many parts in parallel, equal ones once, the first ones first; `done` is told after each how many there are.
     pub(super) fn solve_all(
         &self,
         graph: &StageGraph,
         keys: &[BlockKey],
         options: &MapperOptions<'_>,
+        done: &(dyn Fn(usize) + Sync),
     ) {
-        keys.par_iter().for_each(|key| {
+        let budget = options.budget.of_blocks();
+        let count = AtomicUsize::new(0);
+        // Halving the list, as rayon would, starts in its middle; a budget should be spent on its beginning.
+        keys.iter().par_bridge().for_each(|key| {
+            if budget.should_stop() {
+                self.was_cut.store(true, Ordering::Relaxed);
+                return;
+            }
             let part = graph.part(key.start, key.end, &key.entry, key.set);
             self.solved(&part, key.shared_by, options);
+            done(count.fetch_add(1, Ordering::Relaxed) + 1);
         });
     }
 
-    /// The answers of a part's problem, which is solved now unless an equal one was before.
+    /// The answers of a part's problem, which is solved now unless an equal one was before; `None` if it was not and the budget is spent.
     fn solved(
         &self,
         part: &Part,
         shared_by: u64,
         options: &MapperOptions<'_>,
-    ) -> Arc<OnceLock<TradeOffs>> {
+    ) -> Option<Arc<OnceLock<TradeOffs>>> {
         let mut content = content(part);
         content.push(shared_by);
         let cell = Arc::clone(locked(&self.by_content).entry(content).or_default());
-        cell.get_or_init(|| solve(part, shared_by, options));
-        cell
+        if cell.get().is_none() && options.budget.of_blocks().should_stop() {
+            self.was_cut.store(true, Ordering::Relaxed);
+            return None;
+        }
+        let solved = cell.get_or_init(|| solve(part, shared_by, options));
+        let is_cut = |way: &TradeOff| way.exit.stopped_by >= StoppedBy::Time;
+        if solved.exits.iter().any(is_cut) {
+            self.was_cut.store(true, Ordering::Relaxed);
+        }
+        Some(cell)
     }
 }
 
@@ -143,7 +173,7 @@ fn solve(part: &Part, shared_by: u64, options: &MapperOptions<'_>) -> TradeOffs 
         gap_millionths: options.gap_millionths,
         effort: options.effort,
         shared_by: shared_by.saturating_mul(options.shared_by),
-        budget: options.budget,
+        budget: options.budget.of_blocks(),
     };
     match options.energy {
         EnergyAxis::Objective => trade_offs(&request),

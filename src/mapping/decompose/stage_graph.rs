@@ -7,6 +7,7 @@ use paracompile_frontend::cost::CostTable;
 use paracompile_frontend::soc::{LocationId, ProcessorId, ProcessorSet};
 use paracompile_plan::{Nanojoules, Nanoseconds, Slowdown};
 
+use super::super::bounds::lower_bound;
 use super::super::coarse::CoarseBranch;
 use super::super::{Operator, Problem, Tensor};
 use super::cut_points::{CutPoint, cut_points};
@@ -276,6 +277,50 @@ impl StageGraph {
             }
         }
         priced
+    }
+
+    /// The same network, where operators run only on processors that `allows` admits; what is not admitted does not exist for the search.
+    #[must_use]
+    pub fn only(mut self, allows: impl Fn(FusedOpId, ProcessorId) -> bool) -> Self {
+        for (position, operator) in self.whole.operators.iter_mut().enumerate() {
+            for (index, time) in operator.times.iter_mut().enumerate() {
+                if !allows(Id::from_index(position), Id::from_index(index)) {
+                    *time = None;
+                }
+            }
+        }
+        self
+    }
+
+    /// No plan has less latency: one stage without any slowdown is never slower than several with.
+    pub fn latency_bound(&self) -> Nanoseconds {
+        lower_bound(&self.whole)
+    }
+
+    /// No plan has a shorter interval: a processor belongs to one stage, and no stage ends before its processors have done their work.
+    pub fn interval_bound(&self) -> Nanoseconds {
+        let fastest = || {
+            let operators = self.whole.operators.iter();
+            operators.map(|operator| operator.times.iter().flatten().min().copied())
+        };
+        let work: Nanoseconds = fastest().flatten().sum();
+        let share = work.count().div_ceil(self.allowed.len().max(1) as u64);
+        let longest = fastest().flatten().max().unwrap_or_default();
+        longest.max(Nanoseconds::new(share))
+    }
+
+    /// No plan takes less dynamic energy a frame.
+    pub fn energy_bound(&self) -> Nanojoules {
+        let operators = self.whole.operators.iter();
+        operators
+            .filter_map(|operator| {
+                let supported = operator.times.iter().zip(&operator.energies);
+                supported
+                    .filter(|(time, _)| time.is_some())
+                    .map(|(_, &energy)| energy)
+                    .min()
+            })
+            .sum()
     }
 
     /// The durations and energies of a part while more processors are in use than its own.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use paracompile_frontend::arena::Id;
 use paracompile_frontend::soc::{LocationId, ProcessorSet};
@@ -137,6 +137,7 @@ pub struct StageMapper<'a> {
     options: MapperOptions<'a>,
     blocks: Blocks,
     memo: Memo,
+    latency_bound: OnceLock<Nanoseconds>,
 }
 
 impl<'a> StageMapper<'a> {
@@ -147,6 +148,7 @@ impl<'a> StageMapper<'a> {
             options,
             blocks: Blocks::default(),
             memo: Mutex::default(),
+            latency_bound: OnceLock::new(),
         }
     }
 
@@ -158,6 +160,17 @@ impl<'a> StageMapper<'a> {
     /// How it searches.
     pub(super) const fn options_of_search(&self) -> &MapperOptions<'a> {
         &self.options
+    }
+
+    /// No plan has less latency; made once.
+    pub(super) fn latency_bound(&self) -> Nanoseconds {
+        let bound = || self.graph.latency_bound();
+        *self.latency_bound.get_or_init(bound)
+    }
+
+    /// When it stops.
+    pub(super) const fn budget(&self) -> Budget<'a> {
+        self.options.budget
     }
 
     /// Where network inputs are before the first stage.
@@ -179,7 +192,10 @@ impl<'a> StageMapper<'a> {
 
     /// Solves all blocks between gates, and what stages from a gate to an inner cut need of them, on all sets and for all entries, in parallel.
     /// Without it they are solved when they are asked for.
-    pub fn prepare(&self) {
+    ///
+    /// Blocks on all processors come first, then on each alone, then on more, and parts of blocks last, so that a budget that ends early leaves whole stages.
+    /// `done` is told how many of how many are solved.
+    pub fn prepare(&self, done: &(dyn Fn(usize, usize) + Sync)) {
         let separating: Vec<usize> = self.separating_cuts().collect();
         let mut keys = Vec::new();
         for pair in separating.windows(2) {
@@ -209,7 +225,34 @@ impl<'a> StageMapper<'a> {
                 }
             }
         }
-        self.blocks.solve_all(&self.graph, &keys, &self.options);
+        let everything = self.graph.allowed;
+        let rank = |key: &BlockKey| {
+            let breadth = if key.set == everything {
+                0
+            } else {
+                key.set.len()
+            };
+            (key.shared_by > 1, breadth, key.set)
+        };
+        keys.sort_by_key(rank);
+        let count = keys.len();
+        self.blocks
+            .solve_all(&self.graph, &keys, &self.options, &|solved| {
+                done(solved, count);
+            });
+    }
+
+    /// Whether the budget ended before everything that was asked for was searched to its end.
+    pub fn was_cut(&self) -> bool {
+        self.blocks.was_cut()
+    }
+
+    /// The least time of the whole network as one stage on all processors, as far as it is known, and a bound of it under that slowdown.
+    pub fn one_stage(&self) -> Option<(Nanoseconds, Nanoseconds)> {
+        let options = self.options_to(0, &self.entry_at_start(), self.graph.allowed, Ends::Last);
+        let best = options.iter().min_by_key(|option| option.time)?;
+        let bound = options.iter().map(|option| option.bound).min()?;
+        Some((best.time, bound))
     }
 
     /// Every stage that starts at `cut`, where tensors are held as `entry` says, and uses all of `set` and no more.
@@ -721,7 +764,7 @@ mod tests {
                 .collect();
             let mapper = mapper(whole, &positions);
             if dice.below(2) == 0 {
-                mapper.prepare();
+                mapper.prepare(&|_, _| ());
             }
             let mut cut = 0;
             let mut entry = mapper.entry_at_start();

@@ -4,7 +4,7 @@ use paracompile_frontend::soc::{ProcessorId, ProcessorSet};
 use paracompile_plan::Nanoseconds;
 use paracompile_plan::plan::StoppedBy;
 
-use super::super::{LayerSwitched, ListRule, Solution, layer_switched, schedule, single};
+use super::super::{LayerSwitched, ListRule, Solution, layer_switched_within, schedule, single};
 use super::stage_graph::Part;
 use super::stage_mapper::{Ends, StageMapper};
 use crate::mapping::{StageMapping, StageProof};
@@ -27,18 +27,23 @@ impl StageMapper<'_> {
         Some(self.whole_stage(&part, &solution, rule.name()))
     }
 
-    /// One operator after another, each where the sum of execution and moves is least (see [`layer_switched`]), and that sum.
+    /// One operator after another, each where the sum of execution and moves is least (see [`crate::mapping::layer_switched`]), and that sum.
     ///
     /// Every set of processors is tried under its own slowdown, so the sum is the least under rule M4 wherever [`LayerSwitched::is_least`] says so.
     /// The stage has the processors that are used; the method names the sum, which the stage's time falls short of where operators overlap.
+    /// What the budget leaves no time for is not tried, as the least sum is then unknown.
     pub fn whole_layer_switched(&self) -> Option<StageMapping> {
+        let budget = self.budget();
         let found = self.graph().allowed.subsets().filter_map(|set| {
             let part = self.whole_part(set);
-            let found = layer_switched(&part.problem)?;
+            let found = layer_switched_within(&part.problem, budget)?;
             Some((part, found))
         });
         // Of equal sums the first; a set comes behind all of its subsets.
         let (part, found) = found.min_by_key(|(_, found)| found.total)?;
+        if budget.should_stop() {
+            return None;
+        }
         let method = layer_switched_method(&found);
         Some(self.whole_stage(&part, &found.solution, &method))
     }
@@ -76,7 +81,8 @@ impl StageMapper<'_> {
             .filter(|option| option.ops.end == own.problem.operators.len())
             .map(|option| option.bound)
             .min();
-        let bound = known.unwrap_or(Nanoseconds::ZERO).min(time);
+        // Where no block was solved in time, a bound of the whole without slowdown is left.
+        let bound = known.unwrap_or_else(|| self.latency_bound()).min(time);
         StageMapping {
             ops: 0..own.problem.operators.len(),
             processors,

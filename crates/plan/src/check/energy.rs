@@ -43,7 +43,8 @@ pub(super) fn judge(
             &entry.energy.count(),
         );
     }
-    let interval = interval(used);
+    // Whoever is used pays while it waits for the next frame.
+    let interval = interval(used).max(plan.admission_interval_ns);
     active += profile.static_power().over(interval);
     let board = active + profile.facts.base.over(interval);
     let predicted = &plan.predicted;

@@ -2,7 +2,7 @@
 
 use super::network::Network;
 use super::violation::{Place, Violation, compare};
-use crate::plan::{Label, Plan, SCHEMA, Strategy};
+use crate::plan::{Constraint, Figure, Label, Plan, SCHEMA, Strategy};
 
 /// Adds every difference.
 pub(super) fn judge(plan: &Plan, network: &Network<'_>, found: &mut Vec<Violation>) {
@@ -18,13 +18,7 @@ pub(super) fn judge(plan: &Plan, network: &Network<'_>, found: &mut Vec<Violatio
         &plan.strategy,
         &Strategy::of(&shape),
     );
-    compare(
-        found,
-        &Place::Plan,
-        "admission_interval_ns",
-        &plan.admission_interval_ns,
-        &plan.predicted.interval_ns,
-    );
+    admission(plan, found);
     labels(plan, found);
     contention(plan, found);
 }
@@ -69,6 +63,29 @@ fn model(plan: &Plan, network: &Network<'_>, found: &mut Vec<Violation>) {
         &texts(&stated.outputs),
         &names(&facts.outputs),
     );
+}
+
+/// Frames are admitted at the interval, or more rarely where power is limited.
+fn admission(plan: &Plan, found: &mut Vec<Violation>) {
+    let limits_power = plan.constraints.iter().any(|constraint| {
+        matches!(
+            constraint,
+            Constraint::Require {
+                figure: Figure::PowerActive | Figure::PowerBoard,
+                ..
+            }
+        )
+    });
+    let least = plan.predicted.interval_ns;
+    if plan.admission_interval_ns < least || !limits_power {
+        compare(
+            found,
+            &Place::Plan,
+            "admission_interval_ns",
+            &plan.admission_interval_ns,
+            &least,
+        );
+    }
 }
 
 fn texts(list: &[String]) -> Vec<&str> {

@@ -42,6 +42,8 @@ mod memory;
 
 mod proofs;
 
+mod constraints;
+
 mod verdict;
 
 pub use verdict::{check, check_structure};

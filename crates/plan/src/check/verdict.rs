@@ -7,7 +7,8 @@ use super::placement::Placement;
 use super::profile::Profile;
 use super::violation::Violation;
 use super::{
-    buffers, commands, energy, frames, header, memory, progress, proofs, queues, timing, transfers,
+    buffers, commands, constraints, energy, frames, header, memory, progress, proofs, queues,
+    timing, transfers,
 };
 use crate::facts::{CostFacts, ModelFacts};
 use crate::plan::Plan;
@@ -21,6 +22,7 @@ pub fn check_structure(plan: &Plan, model: &ModelFacts) -> Vec<Violation> {
     let mut found = Vec::new();
     head(plan, &network, &mut found);
     if let Some(placement) = Placement::resolve(plan, &network, &mut found) {
+        constraints::judge(&placement, &mut found);
         let flow = Dataflow::derive(&placement, None);
         structure(&placement, flow, &mut found);
     }
@@ -41,6 +43,7 @@ pub fn check(plan: &Plan, model: &ModelFacts, costs: &CostFacts) -> Vec<Violatio
         });
         let needs = work.as_ref().map(|(_, work)| timing::workspaces(work));
         let flow = Dataflow::derive(&placement, needs.as_ref());
+        constraints::judge(&placement, &mut found);
         let structure = structure(&placement, flow, &mut found);
         if let (Some((profile, work)), Some((flow, order))) = (work, structure) {
             figures(&placement, &profile, &work, &flow, &order, &mut found);

@@ -36,6 +36,8 @@ pub enum Place {
     Predicted,
     /// An entry of `predicted.memory`.
     Memory(usize),
+    /// An entry of `constraints`.
+    Constraint(usize),
 }
 
 impl fmt::Display for Place {
@@ -55,6 +57,7 @@ impl fmt::Display for Place {
             Self::Frame(index) => write!(f, "frame[{index}]"),
             Self::Predicted => f.write_str("predicted"),
             Self::Memory(index) => write!(f, "predicted.memory[{index}]"),
+            Self::Constraint(index) => write!(f, "constraints[{index}]"),
         }
     }
 }
@@ -130,6 +133,26 @@ pub enum Violation {
         stated: String,
         /// What follows.
         derived: String,
+    },
+    /// An operator where the user does not want it.
+    #[error("{at}: {operator} runs on {processor}")]
+    Misplaced {
+        /// The demand.
+        at: Place,
+        /// The operator's first output.
+        operator: String,
+        /// Where it runs.
+        processor: String,
+    },
+    /// A figure beyond the user's limit.
+    #[error("{at}: {figure} is more than {at_most}")]
+    Exceeded {
+        /// The demand.
+        at: Place,
+        /// The figure.
+        figure: &'static str,
+        /// Nanoseconds, nanojoules, nanowatts or bytes.
+        at_most: u64,
     },
     /// A list is longer than any plan of this model needs.
     #[error("{list}: has {count} entries, more than {limit}")]

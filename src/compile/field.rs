@@ -1,0 +1,203 @@
+//! One search under given demands: who runs what, before anything is chosen.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use paracompile_frontend::cost::CostTable;
+use paracompile_plan::front::{EnergyAxis, PointsSearched};
+use paracompile_plan::plan::StoppedBy;
+use paracompile_plan::{Bytes, Nanojoules, Nanoseconds};
+
+use super::agreement::agree;
+use super::arrow::{Inputs, allowed, mapper_options};
+use super::baselines::{Baseline, baselines};
+use super::points::{Choice, mappers, powers, tables_of};
+use super::{CompileError, Options};
+use crate::constraints::Eligibility;
+use crate::mapping::decompose::{StageGraph, StageMapper};
+use crate::pipeline::{Candidate, Capacity, MemoryDemand, Searched, Sources, pipelines};
+
+/// What a search found, and what nothing can be better than.
+#[derive(Clone, Debug)]
+pub(super) struct Field {
+    /// Pipelines that no other covers.
+    pub(super) searched: Vec<Candidate>,
+    /// Baselines that the memories hold.
+    pub(super) baselines: Vec<Baseline>,
+    /// Names of the capacities that can bind.
+    pub(super) tight: Vec<String>,
+    /// Why the search was cut, if it was.
+    pub(super) stopped_by: Option<StoppedBy>,
+    /// Costs at the operating points of candidates, where they are not the table's own.
+    pub(super) tables: BTreeMap<Vec<usize>, Arc<CostTable>>,
+    /// The share of its energy, in millionths, that a plan that was thinned away may be better by.
+    pub(super) share: u32,
+    /// The operating points that were tried.
+    pub(super) operating_points: Option<PointsSearched>,
+}
+
+/// What no plan is below.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Floor {
+    pub(super) latency: Nanoseconds,
+    pub(super) interval: Nanoseconds,
+    pub(super) energy: Nanojoules,
+    /// Of all memories together: every weight lies somewhere.
+    pub(super) memory: Bytes,
+}
+
+impl Field {
+    /// All that compete for the front: baselines can be better than blocks that were not solved to the end.
+    pub(super) fn rivals(&self, inputs: &Inputs<'_>) -> Vec<Candidate> {
+        let baselines = self.baselines.iter();
+        let baselines = baselines.map(|baseline| baseline.candidate(inputs));
+        self.searched.iter().cloned().chain(baselines).collect()
+    }
+}
+
+/// Searches where every task runs on a processor that it is eligible for and no capacity is exceeded.
+pub(super) fn explore(
+    inputs: &Inputs<'_>,
+    eligibility: &Eligibility,
+    capacities: &[Capacity],
+    options: &Options<'_>,
+) -> Result<Field, CompileError> {
+    let step = options.progress.0;
+    let choice = options
+        .points
+        .map(|points| Choice::new(inputs, points.tables, points.fixed));
+    let mapper = StageMapper::new(stage_graph(inputs, eligibility), mapper_options(options));
+    step("mapping blocks");
+    mapper.prepare(&|done, count| options.progress.blocks(done, count));
+    let known = mapper.one_stage();
+    options.progress.known("searching pipelines", known);
+    let demand = MemoryDemand::within(&inputs.segments.graph, inputs.table, capacities);
+    let Searched {
+        candidates: searched,
+        share,
+    } = search(
+        inputs,
+        &mapper,
+        &demand,
+        (eligibility, choice.as_ref()),
+        options,
+    );
+    // Asked for at once: a limit that is reached later has cut nothing.
+    let stopped_by = options.budget.stopped_by().or_else(|| {
+        let blocks = options.budget.of_blocks();
+        mapper.was_cut().then(|| blocks.stopped_by()).flatten()
+    });
+    options.progress.known("timing baselines", known);
+    let baselines = baselines(inputs, &mapper, capacities);
+    options.progress.known("timing candidates", known);
+    let tables = tables_of(&searched, options.points.map(|points| points.tables));
+    agree(
+        &Inputs {
+            elsewhere: &tables,
+            ..inputs.clone()
+        },
+        &searched,
+    )?;
+    Ok(Field {
+        tables,
+        share,
+        operating_points: choice.map(|choice| choice.searched(inputs.table)),
+        searched,
+        baselines,
+        tight: demand.names(),
+        stopped_by,
+    })
+}
+
+/// Lower bounds under given placements.
+pub(super) fn floor(inputs: &Inputs<'_>, eligibility: &Eligibility) -> Floor {
+    let graph = stage_graph(inputs, eligibility);
+    let ops = inputs.segments.graph.ops.iter();
+    let weights: BTreeMap<_, _> = ops
+        .flat_map(|(_, op)| &op.weights)
+        .map(|weight| (weight.tensor, weight.bytes))
+        .collect();
+    Floor {
+        latency: graph.latency_bound(),
+        interval: graph.interval_bound(),
+        energy: graph.energy_bound(),
+        memory: weights.values().copied().sum(),
+    }
+}
+
+/// The network with the run's costs, where every task runs on a processor that it is eligible for.
+pub(super) fn stage_graph(inputs: &Inputs<'_>, eligibility: &Eligibility) -> StageGraph {
+    StageGraph::new(inputs.segments, inputs.table, allowed(inputs))
+        .only(|op, processor| eligibility.allows(op, processor))
+}
+
+pub(super) fn max_stages(inputs: &Inputs<'_>, options: &Options<'_>) -> usize {
+    options.max_stages.unwrap_or(allowed(inputs).len())
+}
+
+/// The pipelines that no other covers; where the memories hold none, those of a chip with room for all, which say how much is missing.
+fn search(
+    inputs: &Inputs<'_>,
+    fastest: &StageMapper<'_>,
+    demand: &MemoryDemand<'_>,
+    (eligibility, choice): (&Eligibility, Option<&Choice>),
+    options: &Options<'_>,
+) -> Searched {
+    let elsewhere = match (options.points, choice) {
+        (Some(points), Some(choice)) => {
+            mappers(inputs, points.tables, choice, eligibility, options)
+        }
+        _ => Vec::new(),
+    };
+    let powers = powers(inputs.table);
+    let is_by_time = options.energy == EnergyAxis::ByProduct && elsewhere.is_empty();
+    // Nobody waits longer for a frame than for the slowest processor that runs everything by itself.
+    let longest = longest(inputs);
+    let lean: Vec<StageMapper<'_>> = demand
+        .prices()
+        .into_iter()
+        .map(|price| {
+            let graph = fastest
+                .graph()
+                .priced(|op, processor| demand.charge(price, op, processor));
+            StageMapper::new(graph, mapper_options(options))
+        })
+        .collect();
+    let within = |demand: &MemoryDemand<'_>, lean: &[StageMapper<'_>]| {
+        let sources = Sources {
+            fastest,
+            fastest_points: &inputs.table.operating_points,
+            powers: &powers,
+            elsewhere: &elsewhere,
+            lean,
+            demand,
+            most_labels: if is_by_time { usize::MAX } else { MOST_LABELS },
+            longest,
+        };
+        let cuts = inputs.segments.cuts.len();
+        let max_stages = max_stages(inputs, options);
+        pipelines(sources, cuts, allowed(inputs), max_stages, options.budget)
+    };
+    let found = within(demand, &lean);
+    if found.candidates.is_empty() && !lean.is_empty() {
+        let unlimited = MemoryDemand::unlimited(&inputs.segments.graph, inputs.table);
+        return within(&unlimited, &lean);
+    }
+    found
+}
+
+/// The sum of what each operator takes where it takes longest: no plan at the table's points has a longer interval but for moves and slowdowns.
+fn longest(inputs: &Inputs<'_>) -> Nanoseconds {
+    let processors = || inputs.table.soc.processors.ids();
+    let ops = inputs.segments.graph.ops.iter();
+    ops.filter_map(|(_, op)| {
+        processors()
+            .filter_map(|processor| inputs.table.group(&op.members, processor))
+            .map(|cost| cost.time)
+            .max()
+    })
+    .sum()
+}
+
+/// With energy as an objective: labels of one state of the pipeline search, beyond which they are thinned.
+const MOST_LABELS: usize = 64;
