@@ -416,7 +416,7 @@ impl<'a> Asker<'a> {
     fn report(&mut self, core: &BTreeSet<usize>, smallness: Smallness) -> Conflict {
         let mut is_proven = false;
         let mut demands = Vec::new();
-        let floor = floor(self.inputs, &self.eligibility(core));
+        let floor = floor(self.inputs, &self.eligibility(core), self.options.points);
         for &index in core {
             let attainable = match self.demands[index] {
                 Demand::Required(requirement) => {

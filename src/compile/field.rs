@@ -12,7 +12,7 @@ use super::agreement::agree;
 use super::arrow::{Inputs, allowed, mapper_options};
 use super::baselines::{Baseline, baselines};
 use super::points::{Choice, mappers, powers, tables_of};
-use super::{CompileError, Options};
+use super::{CompileError, Options, Points};
 use crate::constraints::Eligibility;
 use crate::mapping::decompose::{StageGraph, StageMapper};
 use crate::pipeline::{Candidate, Capacity, MemoryDemand, Searched, Sources, pipelines};
@@ -109,9 +109,31 @@ pub(super) fn explore(
     })
 }
 
-/// Lower bounds under given placements.
-pub(super) fn floor(inputs: &Inputs<'_>, eligibility: &Eligibility) -> Floor {
-    let graph = stage_graph(inputs, eligibility);
+/// Lower bounds under given placements, at whatever operating points the run may choose.
+pub(super) fn floor(
+    inputs: &Inputs<'_>,
+    eligibility: &Eligibility,
+    points: Option<Points<'_>>,
+) -> Floor {
+    let mut graph = stage_graph(inputs, eligibility);
+    // What an operator costs on a processor depends on that processor's point alone.
+    if let Some(points) = points {
+        let processors = &inputs.table.soc.processors;
+        let counts = || {
+            processors
+                .iter()
+                .map(|(_, processor)| processor.operating_points.len())
+        };
+        for point in 0..counts().max().unwrap_or(0) {
+            let chosen: Vec<usize> = counts().map(|count| point.min(count - 1)).collect();
+            let table = points.tables.at(&chosen);
+            let inputs = Inputs {
+                table: &table,
+                ..inputs.clone()
+            };
+            graph = graph.least_of(&stage_graph(&inputs, eligibility));
+        }
+    }
     let ops = inputs.segments.graph.ops.iter();
     let weights: BTreeMap<_, _> = ops
         .flat_map(|(_, op)| &op.weights)

@@ -292,6 +292,21 @@ impl StageGraph {
         self
     }
 
+    /// The same network with the lesser time and energy of both for every operator and processor, for bounds that hold for both; both run the same operators on the same processors.
+    #[must_use]
+    pub fn least_of(mut self, other: &Self) -> Self {
+        let pairs = self.whole.operators.iter_mut().zip(&other.whole.operators);
+        for (own, other) in pairs {
+            for (time, other) in own.times.iter_mut().zip(&other.times) {
+                *time = (*time).min(*other);
+            }
+            for (energy, other) in own.energies.iter_mut().zip(&other.energies) {
+                *energy = (*energy).min(*other);
+            }
+        }
+        self
+    }
+
     /// No plan has less latency: one stage without any slowdown is never slower than several with.
     pub fn latency_bound(&self) -> Nanoseconds {
         lower_bound(&self.whole)
