@@ -72,18 +72,7 @@ pub fn compile(
     options: &Options<'_>,
 ) -> Result<Compiled, CompileError> {
     let step = options.progress.0;
-    let count = table.soc.processors.len();
-    if count > MOST_PROCESSORS {
-        return Err(CompileError::TooManyProcessors {
-            count,
-            most: MOST_PROCESSORS,
-        });
-    }
-    step("cutting the network");
-    let segments = segment_by(fuse_for(graph, table), options.cuts);
-    if segments.graph.ops.is_empty() {
-        return Err(CompileError::NothingToMap);
-    }
+    let segments = cut(graph, table, options)?;
     let inputs = Inputs {
         graph,
         segments: &segments,
@@ -175,6 +164,27 @@ pub fn compile(
         tight,
         streaming_hybrid,
     })
+}
+
+/// The network, fused and cut, if the chip is one that is searched.
+fn cut(
+    graph: &VerifiedGraph,
+    table: &CostTable,
+    options: &Options<'_>,
+) -> Result<Segments, CompileError> {
+    let count = table.soc.processors.len();
+    if count > MOST_PROCESSORS {
+        return Err(CompileError::TooManyProcessors {
+            count,
+            most: MOST_PROCESSORS,
+        });
+    }
+    (options.progress.0)("cutting the network");
+    let segments = segment_by(fuse_for(graph, table), options.cuts);
+    if segments.graph.ops.is_empty() {
+        return Err(CompileError::NothingToMap);
+    }
+    Ok(segments)
 }
 
 /// How the mapper is asked to search.

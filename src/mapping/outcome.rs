@@ -87,6 +87,15 @@ impl Effort {
         }
     }
 
+    /// The same for a block of a stage, of which there are hundreds.
+    pub(super) const fn exact_states_of_block(self) -> u64 {
+        match self {
+            Self::Quick => 20_000,
+            Self::Normal => 200_000,
+            Self::Thorough => 5_000_000,
+        }
+    }
+
     /// How many moves a local search of a block of `operators` may try.
     ///
     /// A move takes time in proportion to the block at most, so large blocks get fewer; the numbers keep the default under a second.

@@ -85,10 +85,10 @@ impl LinearProgram {
         let units: Vec<Unit> = program.columns.iter().map(|column| column.unit).collect();
         for row in &program.rows {
             let (terms, right) = scaled(row, &columns, &units, scale);
-            let _ = match row.sense {
+            match row.sense {
                 Sense::AtLeast => problem.add_row(right.., terms),
                 Sense::Equal => problem.add_row(right..=right, terms),
-            };
+            }
         }
         let mut solver = problem
             .try_optimise(Direction::Minimise)

@@ -81,7 +81,7 @@ pub fn read(text: &str, name: &str, chosen: Option<&str>) -> Result<Instance, Do
         }
         (own.to_owned(), root)
     } else {
-        choose(members(root)?, chosen)?
+        choose(&members(root)?, chosen)?
     };
     let (name, fields) = found;
     one(name, fields)
@@ -118,7 +118,12 @@ fn members(root: &Map<String, Value>) -> Result<Vec<Member<'_>>, DocumentError> 
                 let name = named(fields).or(key).unwrap_or(&place).to_owned();
                 Ok((name, fields))
             }
-            _ => Err(DocumentError::Form { place }),
+            Value::Object(_)
+            | Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_) => Err(DocumentError::Form { place }),
         })
         .collect()
 }
@@ -132,12 +137,12 @@ fn entries(by_name: &Map<String, Value>) -> Vec<Entry<'_>> {
         .collect()
 }
 
-fn choose<'a>(members: Vec<Member<'a>>, chosen: Option<&str>) -> Result<Member<'a>, DocumentError> {
+fn choose<'a>(members: &[Member<'a>], chosen: Option<&str>) -> Result<Member<'a>, DocumentError> {
     let names = || members.iter().map(|(name, _)| name.clone()).collect();
     let Some(chosen) = chosen else {
-        return match <[Member<'a>; 1]>::try_from(members.clone()) {
-            Ok([only]) => Ok(only),
-            Err(_) => Err(DocumentError::Unchosen { names: names() }),
+        return match members {
+            [only] => Ok(only.clone()),
+            _ => Err(DocumentError::Unchosen { names: names() }),
         };
     };
     let mut found = members.iter().filter(|(name, _)| name == chosen);

@@ -128,15 +128,21 @@ const SEED: u64 = 20_260_904;
 /// Moves of the search that measures itself.
 const FIRST_MOVES: u64 = 40_000;
 
-/// What a turn of the search takes of the time that is left, and what the bounds take of the rest.
+/// What a turn of the search takes of the time that is left.
 const SHARE_OF_SEARCH: f64 = 0.35;
+
+/// What the exact search of the whole may take of the time, and then that of the blocks.
+const SHARE_OF_EXACT: f64 = 0.25;
+const SHARE_OF_SERIES: f64 = 0.4;
+
+/// What the bounds take of the time that is left behind a turn of the search.
 const SHARE_OF_BOUNDS: f64 = 0.85;
 
 /// Bounds until the clock ends them.
 const EVERYTHING: Work = Work {
     rounds: 60,
     trials: 12,
-    nodes: Some(NonZeroU32::MAX),
+    nodes: NonZeroU32::new(100),
     refutations: 8,
 };
 
@@ -225,7 +231,13 @@ impl<'a> Ladder<'a> {
         if self.is_done() {
             return Ok(());
         }
-        let solved = self.within(1.0, |ladder, budget| {
+        if self.problem.operators.len() <= exact::LARGEST {
+            self.exact_at_first()?;
+        }
+        if self.is_done() {
+            return Ok(());
+        }
+        let solved = self.within(SHARE_OF_SERIES, |ladder, budget| {
             let problem = ladder.problem;
             let effort = ladder.request.effort;
             // What is one block is the business of the turns that follow.
@@ -233,7 +245,7 @@ impl<'a> Ladder<'a> {
                 if block.operators.len() == problem.operators.len() {
                     known
                 } else {
-                    by_turns(block, known, effort, budget)
+                    by_turns(block, &known, effort, budget)
                 }
             };
             series(problem, effort, &rung, budget)
@@ -313,7 +325,7 @@ impl<'a> Ladder<'a> {
                 ladder.problem,
                 &[],
                 Coverage::Required,
-                &[ladder.solution.clone()],
+                std::slice::from_ref(&ladder.solution),
                 states,
                 budget,
             )
@@ -335,6 +347,22 @@ impl<'a> Ladder<'a> {
             self.raise(value, true, "frontier")?;
         }
         Ok(())
+    }
+
+    /// What is small enough to be solved in one piece often is, before gates are looked at.
+    fn exact_at_first(&mut self) -> Result<(), SolveError> {
+        let moves = FIRST_MOVES;
+        let states = self.request.effort.exact_states();
+        let found = self.within(SHARE_OF_EXACT, |ladder, budget| {
+            let start = improve(ladder.problem, &ladder.solution, moves, budget);
+            solve_exactly(ladder.problem, &start, states, budget)
+        });
+        let Some(found) = found else {
+            return Ok(());
+        };
+        self.offer(found.value, "exact");
+        let bound = found.proof.bound(Nanoseconds::new(self.value));
+        self.raise(bound.count(), true, "exact")
     }
 
     fn exact(&mut self) -> Result<(), SolveError> {
@@ -518,7 +546,7 @@ impl<'a> Ladder<'a> {
 /// Search and bounds for a block between gates, by counted work.
 fn by_turns(
     block: &Problem,
-    known: Outcome<Solution>,
+    known: &Outcome<Solution>,
     effort: Effort,
     budget: Budget<'_>,
 ) -> Outcome<Solution> {

@@ -36,6 +36,9 @@ impl Decimals {
     }
 
     /// A quantity in the unit of the file, exactly.
+    ///
+    /// # Panics
+    /// Never: digits with a point are a number.
     pub fn number(self, quantity: u64) -> Number {
         if self.0 == 0 {
             return Number::from(quantity);

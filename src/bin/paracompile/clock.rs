@@ -60,6 +60,12 @@ impl Clock {
             .then_some(StoppedBy::Time)
     }
 
+    /// How much time the search has left; `None` without a limit.
+    pub(crate) fn left(&self) -> Option<Duration> {
+        self.deadlines
+            .map(|(_, search)| search.saturating_duration_since(Instant::now()))
+    }
+
     /// Whether everything has to stop.
     pub(crate) fn stop(&self) -> Option<StoppedBy> {
         if interrupt::asked() {

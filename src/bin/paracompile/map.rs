@@ -46,18 +46,8 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
     let graph = &imported.graph;
     let points = input::points(&chip.chosen, &args.points)?;
     let table = input::costs(graph, &chip, args.costs.as_deref(), Some(&points))?;
-    let all_points = if args.dvfs {
-        let tables = PointTables::new(graph, &chip.chosen);
-        Some(tables.map_err(|error| Failure::from_error(Kind::Profile, &error))?)
-    } else {
-        None
-    };
-    let fixed: Vec<bool> = chip
-        .chosen
-        .processors
-        .iter()
-        .map(|(_, processor)| args.points.iter().any(|(name, _)| *name == processor.name))
-        .collect();
+    let all_points = all_points(args, graph, &chip)?;
+    let fixed = fixed_points(args, &chip);
     explainable(args, &imported)?;
     let constraints = demands::read(args, &imported, &chip.chosen)?;
     let directory = args.out.clone().unwrap_or_else(|| {
@@ -72,6 +62,13 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
     let clock = Clock::new(started, args.time_limit, graph.ops.len());
     let stop = || clock.stop();
     let stop_blocks = || clock.stop_blocks();
+    let left = || clock.left().unwrap_or_default();
+    let budget = Budget::until(&stop).with_blocks_until(&stop_blocks);
+    let budget = if args.time_limit.is_some() {
+        budget.with_clock(&left)
+    } else {
+        budget
+    };
     let show = |text: &str| {
         progress.show(&format!(
             "{:5.1} s  {text}",
@@ -95,7 +92,7 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
             tables,
             fixed: &fixed,
         }),
-        budget: Budget::until(&stop).with_blocks_until(&stop_blocks),
+        budget,
         constraints: &constraints,
         progress: Progress(&show),
     };
@@ -128,30 +125,65 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
     if !args.quiet {
         warn(&compiled);
     }
-    let interrupted = compiled.front.stopped_by == StoppedBy::Interrupt;
-    if args.json {
-        let text = serde_json::to_string_pretty(&compiled.front).expect("a front serialises");
-        print(&format!("{text}\n"))?;
-    } else if !args.quiet {
-        print(&report(&Summary {
+    print_result(
+        args,
+        &Summary {
             front: &compiled.front,
             operators: compiled.segments.graph.ops.len(),
             cuts: compiled.segments.cuts.len(),
             gflop: gflop(graph),
             directory: directory.display().to_string(),
             alone: &notes::not_alone(&compiled, &table, &constraints),
-        }))?;
-    }
-    if !args.json {
-        for explanation in explanations {
-            print(&format!("\n{explanation}"))?;
+        },
+        &explanations,
+    )?;
+    Ok(match compiled.front.stopped_by {
+        StoppedBy::Interrupt => ExitCode::from(130),
+        StoppedBy::Complete | StoppedBy::Gap | StoppedBy::Work | StoppedBy::Time => {
+            ExitCode::SUCCESS
         }
-    }
-    Ok(if interrupted {
-        ExitCode::from(130)
-    } else {
-        ExitCode::SUCCESS
     })
+}
+
+/// Costs at all operating points, where they are part of the choice.
+fn all_points(
+    args: &MapArgs,
+    graph: &VerifiedGraph,
+    chip: &Chip,
+) -> Result<Option<PointTables>, Failure> {
+    if !args.dvfs {
+        return Ok(None);
+    }
+    PointTables::new(graph, &chip.chosen)
+        .map(Some)
+        .map_err(|error| Failure::from_error(Kind::Profile, &error))
+}
+
+/// Of each processor whether the user fixed its operating point.
+fn fixed_points(args: &MapArgs, chip: &Chip) -> Vec<bool> {
+    let processors = chip.chosen.processors.iter();
+    processors
+        .map(|(_, processor)| args.points.iter().any(|(name, _)| *name == processor.name))
+        .collect()
+}
+
+/// What the run found, and what was to be explained.
+fn print_result(
+    args: &MapArgs,
+    summary: &Summary<'_>,
+    explanations: &[String],
+) -> Result<(), Failure> {
+    if args.json {
+        let text = serde_json::to_string_pretty(summary.front).expect("a front serialises");
+        return print(&format!("{text}\n"));
+    }
+    if !args.quiet {
+        print(&report(summary))?;
+    }
+    for explanation in explanations {
+        print(&format!("\n{explanation}"))?;
+    }
+    Ok(())
 }
 
 /// Tells a program that asked for JSON why the answer is no.

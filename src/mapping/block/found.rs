@@ -7,6 +7,7 @@ use paracompile_plan::Nanoseconds;
 use paracompile_plan::plan::StoppedBy;
 
 use super::super::coarse::{self, contract};
+use super::super::exact::solve_exactly;
 use super::super::fine;
 use super::super::frontier::{self, Frontier};
 use super::super::local_search::improve;
@@ -157,6 +158,38 @@ impl Found {
         }
     }
 
+    /// Offers what the exact search finds below the best known start, and hands back its bound.
+    pub(super) fn offer_exact(
+        &mut self,
+        request: &BlockRequest<'_>,
+        variant: &Variant,
+    ) -> Option<Nanoseconds> {
+        let start = self.best_at(variant)?;
+        let states = request.effort.exact_states_of_block() / request.shared_by.max(1);
+        let outcome = solve_exactly(&variant.problem, &start, states, request.budget)?;
+        let value = schedule(&variant.problem, &outcome.value)
+            .objective
+            .makespan;
+        let bound = outcome.proof.bound(value);
+        self.offer(
+            request.problem,
+            request.leaving,
+            outcome.value,
+            Method::Exact,
+        );
+        Some(bound)
+    }
+
+    /// The best candidate with the exit where the variant has it.
+    fn best_at(&self, variant: &Variant) -> Option<Solution> {
+        self.best
+            .iter()
+            .filter(|(key, _)| variant.place.is_none() || source(key) == variant.place)
+            .map(|(_, candidate)| candidate)
+            .min_by_key(|candidate| candidate.objective)
+            .map(|candidate| candidate.solution.clone())
+    }
+
     /// Offers what the integer program finds from the best known start, and hands back its bound.
     ///
     /// A program that cannot be stated or solved changes nothing: what is known stays valid.
@@ -166,14 +199,7 @@ impl Found {
         variant: &Variant,
         nodes: NonZeroU32,
     ) -> Option<Nanoseconds> {
-        let start = self
-            .best
-            .iter()
-            .filter(|(key, _)| variant.place.is_none() || source(key) == variant.place)
-            .map(|(_, candidate)| candidate)
-            .min_by_key(|candidate| candidate.objective)?
-            .solution
-            .clone();
+        let start = self.best_at(variant)?;
         let watch = || request.budget.remaining();
         let limits = Limits {
             nodes,

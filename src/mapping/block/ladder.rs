@@ -135,6 +135,12 @@ fn solve_fine(request: &BlockRequest<'_>) -> Vec<BlockExit> {
         if !request.branches.is_empty() {
             found.offer_coarse(request);
         }
+        for variant in &variants {
+            let bound = found.offer_exact(&each, variant);
+            if let (Some(bound), Some(known)) = (bound, bounds.get_mut(&variant.place)) {
+                *known = bound.max(*known);
+            }
+        }
         if let Some(limits) = nodes(request) {
             for variant in &variants {
                 let bound = found.offer_program(request, variant, limits);

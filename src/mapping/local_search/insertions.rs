@@ -164,8 +164,8 @@ impl State<'_> {
                     offer(position, self.nodes[other.before as usize].end, tail);
                 }
                 let mut end = self.nodes[node.before as usize].end;
-                for position in here + 1..sequence.len() {
-                    let passed = sequence[position] as usize;
+                for (position, &passed) in sequence.iter().enumerate().skip(here + 1) {
+                    let passed = passed as usize;
                     let other = &self.nodes[passed];
                     if other.tail <= waiting {
                         break;

@@ -379,8 +379,8 @@ impl<'a> State<'a> {
         sequence.insert(position, operator);
         self.nodes[before as usize].after = operator;
         self.nodes[after as usize].before = operator;
-        let node = &mut self.nodes[operator as usize];
-        (node.before, node.after, node.processor) = (before, after, processor);
+        let own = &mut self.nodes[operator as usize];
+        (own.before, own.after, own.processor) = (before, after, processor);
     }
 
     /// Makes the order topological again after `operator` was linked: only between its first successor and its last predecessor (after Pearce and Kelly, 2007).
@@ -398,16 +398,18 @@ impl<'a> State<'a> {
         let incoming = terrain.incoming(operator as usize);
         let outgoing = terrain.outgoing(operator as usize);
         // Half-open: behind the last predecessor, and at the first successor.
-        let mut low = match before == none {
-            true => 0,
-            false => self.nodes[before as usize].place + 1,
+        let mut low = if before == none {
+            0
+        } else {
+            self.nodes[before as usize].place + 1
         };
         for arc in incoming {
             low = low.max(self.nodes[arc.other as usize].place + 1);
         }
-        let mut high = match after == none {
-            true => none,
-            false => self.nodes[after as usize].place,
+        let mut high = if after == none {
+            none
+        } else {
+            self.nodes[after as usize].place
         };
         for arc in outgoing {
             high = high.min(self.nodes[arc.other as usize].place);
