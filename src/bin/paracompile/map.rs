@@ -30,16 +30,7 @@ use crate::{demands, input, interrupt, notes, terminal};
 
 /// Runs the command.
 pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
-    let (Some(model), Some(soc)) = (&args.model, &args.soc) else {
-        return Err(Failure::new(Kind::Usage, "a model and --soc are needed")
-            .with_help("paracompile --help"));
-    };
-    if args.json && !args.explain.is_empty() {
-        return Err(
-            Failure::new(Kind::Usage, "--explain answers in words and --json in JSON")
-                .with_help("ask for one of them"),
-        );
-    }
+    let (model, soc) = asked(args)?;
     let started = Instant::now();
     let chip = input::soc(soc, &args.processors, args.quiet)?;
     let imported = input::model(model, &args.dims, args.quiet)?;
@@ -143,6 +134,21 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
             ExitCode::SUCCESS
         }
     })
+}
+
+/// Model and chip, if the command line makes sense as a whole.
+fn asked(args: &MapArgs) -> Result<(&Path, &str), Failure> {
+    let (Some(model), Some(soc)) = (&args.model, &args.soc) else {
+        return Err(Failure::new(Kind::Usage, "a model and --soc are needed")
+            .with_help("paracompile --help"));
+    };
+    if args.json && !args.explain.is_empty() {
+        return Err(
+            Failure::new(Kind::Usage, "--explain answers in words and --json in JSON")
+                .with_help("ask for one of them"),
+        );
+    }
+    Ok((model, soc))
 }
 
 /// Costs at all operating points, where they are part of the choice.
