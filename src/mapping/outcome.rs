@@ -90,8 +90,8 @@ impl Effort {
     /// The same for a block of a stage, of which there are hundreds.
     pub(super) const fn exact_states_of_block(self) -> u64 {
         match self {
-            Self::Quick => 20_000,
-            Self::Normal => 200_000,
+            Self::Quick => 5_000,
+            Self::Normal => 40_000,
             Self::Thorough => 5_000_000,
         }
     }

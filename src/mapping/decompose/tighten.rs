@@ -184,7 +184,7 @@ fn share(effort: Effort) -> Option<(Work, Cost)> {
     };
     match effort {
         Effort::Quick => None,
-        Effort::Normal => Some((work(12, 1), 8_000_000)),
+        Effort::Normal => Some((work(12, 1), 2_500_000)),
         Effort::Thorough => Some((work(60, 8), 30_000_000)),
     }
 }

@@ -18,6 +18,12 @@ pub const LARGEST: usize = 64;
 const NARROWEST: usize = 64;
 const WIDENING: usize = 8;
 
+/// Sets of done operators that are remembered with their meaning, of tens of kilobytes each at most; a layer of more sets ends the search.
+const MOST_LAYOUTS: usize = 40_000;
+
+/// Making one takes about as long as so many states.
+const STATES_OF_LAYOUT: u64 = 16;
+
 /// The least makespan, from a schedule that is known, with at most about `states` states.
 ///
 /// The schedule must use the required processors; the answer is no worse in makespan and takes no account of energy.
@@ -133,6 +139,8 @@ struct Direction {
     network: Network,
     is_reversed: bool,
     layouts: HashMap<u64, Rc<Layout>>,
+    /// How many were made, those that were forgotten included.
+    made_layouts: u64,
     desk: Desk,
 }
 
@@ -186,16 +194,21 @@ impl Direction {
             network: network.clone(),
             is_reversed,
             layouts: HashMap::new(),
+            made_layouts: 0,
         }
     }
 
     fn layout(&mut self, done: u64) -> Rc<Layout> {
-        let network = &self.network;
-        Rc::clone(
-            self.layouts
-                .entry(done)
-                .or_insert_with(|| Rc::new(Layout::new(network, done))),
-        )
+        if let Some(layout) = self.layouts.get(&done) {
+            return Rc::clone(layout);
+        }
+        if self.layouts.len() >= MOST_LAYOUTS {
+            self.layouts.clear();
+        }
+        self.made_layouts += 1;
+        let layout = Rc::new(Layout::new(&self.network, done));
+        self.layouts.insert(done, Rc::clone(&layout));
+        layout
     }
 
     fn pass(&mut self, cutoff: u32, width: usize, states: u64, budget: Budget<'_>) -> Pass {
@@ -217,12 +230,15 @@ impl Direction {
         for _ in 0..self.network.operators {
             let mut next: BTreeMap<u64, Group> = BTreeMap::new();
             for group in &layer {
-                if pass.made > states || budget.should_stop() {
+                if pass.is_stopped || pass.made > states || budget.should_stop() {
                     pass.is_stopped = true;
                     pass.bound = 0;
                     return pass;
                 }
+                let layouts = self.made_layouts;
                 pass.made += self.expand(group, cutoff, &mut next);
+                pass.made += STATES_OF_LAYOUT * (self.made_layouts - layouts);
+                pass.is_stopped = next.len() > MOST_LAYOUTS;
             }
             layer = next.into_values().collect();
             for group in &mut layer {
@@ -375,6 +391,9 @@ impl Direction {
                         },
                     );
                 }
+            }
+            if target.nodes.is_empty() {
+                next.remove(&done);
             }
         }
         made
