@@ -22,6 +22,9 @@ use super::windows::Windows;
 /// Larger times do not fit the fixed point of relaxed values.
 const LARGEST: u64 = 1 << 40;
 
+/// Pairs of operators and processors of the largest problem: one solve of a larger program takes minutes.
+const MOST_PAIRS: usize = 4_000;
+
 /// Simplex iterations between two questions whether to stop.
 const SLICE: u32 = 5_000;
 
@@ -59,6 +62,8 @@ pub struct Relaxed {
 }
 
 /// Raises `floor`, a bound that is known, towards `known`, the makespan of a schedule.
+///
+/// Problems of more than 4,000 pairs of operators and processors, or of times of more than 2^40 ns, keep the floor.
 pub fn relaxation_bound(
     problem: &Problem,
     known: Nanoseconds,
@@ -70,7 +75,9 @@ pub fn relaxation_bound(
         bound: floor,
         certified: floor,
     };
-    if known.count() >= LARGEST || floor >= known || problem.operators.len() < 2 {
+    let pairs = problem.operators.len() * problem.homes.len();
+    let is_in_range = known.count() < LARGEST && (2..=MOST_PAIRS).contains(&pairs);
+    if !is_in_range || floor >= known || problem.operators.len() < 2 {
         return relaxed;
     }
     let ground = Ground::new(problem);
