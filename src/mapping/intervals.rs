@@ -196,7 +196,7 @@ pub(super) fn members(set: &[u64]) -> impl Iterator<Item = usize> {
 #[cfg(test)]
 mod tests {
     use super::super::bounds::lower_bound;
-    use super::super::oracle::{from_edges, instance};
+    use super::super::oracle::{INSTANCES, from_edges, instance};
     use super::*;
 
     #[test]
@@ -210,30 +210,7 @@ mod tests {
 
     #[test]
     fn no_interval_exceeds_a_known_value() {
-        for name in [
-            "incA_p3",
-            "incC_p3",
-            "inc6_p2",
-            "inc6_p3",
-            "inc6_p4",
-            "tf1_p3",
-            "tf2_p3",
-            "tf4_p3",
-            "tf8_p3",
-            "tf16_p2",
-            "petr3_p3",
-            "tf16_p3",
-            "tf16_p4",
-            "petr1_p3",
-            "nas50_p3",
-            "nas100_p3",
-            "lay50_p3",
-            "lay100_p3",
-            "incv3_p3",
-            "incv4_p2",
-            "incv4_p3",
-            "incv4_p4",
-        ] {
+        for name in INSTANCES {
             let (problem, known) = instance(name);
             let bound = lower_bound(&problem).count();
             assert!(bound <= known, "{name}: {bound} > {known}");

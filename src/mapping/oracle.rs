@@ -388,6 +388,32 @@ struct Instance {
     comm: Vec<Vec<Vec<u64>>>,
 }
 
+/// The instances of `solver_tests/instances` that have a file of their own.
+pub(super) const INSTANCES: [&str; 22] = [
+    "incA_p3",
+    "incC_p3",
+    "inc6_p2",
+    "inc6_p3",
+    "inc6_p4",
+    "tf1_p3",
+    "tf2_p3",
+    "tf4_p3",
+    "tf8_p3",
+    "tf16_p2",
+    "tf16_p3",
+    "tf16_p4",
+    "petr1_p3",
+    "petr3_p3",
+    "nas50_p3",
+    "nas100_p3",
+    "lay50_p3",
+    "lay100_p3",
+    "incv3_p3",
+    "incv4_p2",
+    "incv4_p3",
+    "incv4_p4",
+];
+
 /// An instance of `solver_tests/instances`, and its best known value.
 pub(super) fn instance(name: &str) -> (Problem, u64) {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/solver_tests/instances");

@@ -3,6 +3,8 @@
 //! Indices are local and dense, so that solvers can use plain vectors and bit masks.
 //! Slowdowns of the stage's processor set are already applied.
 
+use std::ops::Range;
+
 use paracompile_frontend::cost::Move;
 use paracompile_plan::{Nanojoules, Nanoseconds};
 
@@ -63,6 +65,63 @@ pub struct Objective {
 }
 
 impl Problem {
+    /// Every `(producer, reader, tensor)`, ascending: tensors between the same two operators stand together.
+    pub(super) fn dependencies(&self) -> Vec<(usize, usize, usize)> {
+        let mut dependencies: Vec<(usize, usize, usize)> = self
+            .tensors
+            .iter()
+            .enumerate()
+            .filter_map(|(index, tensor)| tensor.producer.map(|producer| (index, producer)))
+            .flat_map(|(index, producer)| {
+                let readers = self.tensors[index].readers.iter();
+                readers.map(move |&reader| (producer, reader, index))
+            })
+            .collect();
+        dependencies.sort_unstable();
+        dependencies
+    }
+
+    /// The operators of a range of positions as a problem of their own, and which tensor each of its tensors is here.
+    ///
+    /// `held` says where a tensor is that is written before the range or enters.
+    pub(super) fn part(
+        &self,
+        range: Range<usize>,
+        held: impl Fn(usize) -> Vec<usize>,
+    ) -> (Self, Vec<usize>) {
+        let mut tensors: Vec<usize> = self.operators[range.clone()]
+            .iter()
+            .flat_map(|operator| operator.reads.iter().chain(&operator.writes).copied())
+            .collect();
+        tensors.sort_unstable();
+        tensors.dedup();
+        let local = |tensor: &usize| {
+            tensors
+                .binary_search(tensor)
+                .expect("the part holds every tensor that its operators touch")
+        };
+        let operators = self.operators[range.clone()]
+            .iter()
+            .map(|operator| Operator {
+                reads: operator.reads.iter().map(local).collect(),
+                writes: operator.writes.iter().map(local).collect(),
+                ..operator.clone()
+            })
+            .collect();
+        let part = Self {
+            homes: self.homes.clone(),
+            locations: self.locations,
+            io: self.io,
+            operators,
+            tensors: tensors
+                .iter()
+                .map(|&index| self.tensors[index].within(&range, || held(index)))
+                .collect(),
+            must_use: 0,
+        };
+        (part, tensors)
+    }
+
     /// Processors that run at least one of the operators, as a bit mask.
     pub fn eligible(&self) -> u16 {
         (0..self.homes.len())
@@ -76,6 +135,26 @@ impl Problem {
 }
 
 impl Tensor {
+    /// As the operators of a range see it; `held` says where it is if none of them writes it.
+    fn within(&self, range: &Range<usize>, held: impl FnOnce() -> Vec<usize>) -> Self {
+        let producer = self.producer.filter(|producer| range.contains(producer));
+        Self {
+            producer: producer.map(|producer| producer - range.start),
+            held: match producer {
+                Some(_) => Vec::new(),
+                None => held(),
+            },
+            readers: self
+                .readers
+                .iter()
+                .filter(|reader| range.contains(reader))
+                .map(|reader| reader - range.start)
+                .collect(),
+            to_io: self.to_io,
+            moves: self.moves.clone(),
+        }
+    }
+
     /// Whether a reader at `home` can read a tensor that enters without a move: it is where it was written and that fits, or it was moved to exactly there.
     pub fn is_held_for(&self, home: usize) -> bool {
         self.held

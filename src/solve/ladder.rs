@@ -9,7 +9,7 @@ use paracompile_plan::plan::StoppedBy;
 
 use super::judge::{Fault, Placed};
 use super::{Instance, Method, judge};
-use crate::mapping::decompose::series;
+use crate::mapping::decompose::{block_count, series};
 use crate::mapping::exact::{self, solve_exactly};
 use crate::mapping::fine::{self, FineError, Formulation, Settings};
 use crate::mapping::frontier::{self, Coverage, Reached};
@@ -231,12 +231,24 @@ impl<'a> Ladder<'a> {
         if self.is_done() {
             return Ok(());
         }
-        if self.problem.operators.len() <= exact::LARGEST {
+        let is_small = self.problem.operators.len() <= exact::LARGEST;
+        if is_small {
             self.exact_at_first()?;
         }
-        if self.is_done() {
-            return Ok(());
+        // A single block would be searched in the same way again.
+        let is_searched = is_small && block_count(self.problem) == 1;
+        if !self.is_done() && !is_searched {
+            self.series()?;
         }
+        match self.request.left {
+            _ if self.is_done() => Ok(()),
+            None => self.counted_turns(),
+            Some(left) => self.timed_turns(left),
+        }
+    }
+
+    /// Block by block between gates.
+    fn series(&mut self) -> Result<(), SolveError> {
         let solved = self.within(SHARE_OF_SERIES, |ladder, budget| {
             let problem = ladder.problem;
             let effort = ladder.request.effort;
@@ -255,17 +267,11 @@ impl<'a> Ladder<'a> {
             let is_certified = self.request.effort != Effort::Thorough;
             self.raise(solved.bound.count(), is_certified, "series")?;
         }
-        match self.request.left {
-            None => self.counted_turns(),
-            Some(left) => self.timed_turns(left),
-        }
+        Ok(())
     }
 
     /// Search and bounds by counted work.
     fn counted_turns(&mut self) -> Result<(), SolveError> {
-        if self.is_done() {
-            return Ok(());
-        }
         self.search();
         if self.is_done() {
             return Ok(());
@@ -351,18 +357,12 @@ impl<'a> Ladder<'a> {
 
     /// What is small enough to be solved in one piece often is, before gates are looked at.
     fn exact_at_first(&mut self) -> Result<(), SolveError> {
-        let moves = FIRST_MOVES;
-        let states = self.request.effort.exact_states();
         let found = self.within(SHARE_OF_EXACT, |ladder, budget| {
-            let start = improve(ladder.problem, &ladder.solution, moves, budget);
-            solve_exactly(ladder.problem, &start, states, budget)
+            improve(ladder.problem, &ladder.solution, FIRST_MOVES, budget)
         });
-        let Some(found) = found else {
-            return Ok(());
-        };
-        self.offer(found.value, "exact");
-        let bound = found.proof.bound(Nanoseconds::new(self.value));
-        self.raise(bound.count(), true, "exact")
+        self.offer(found, Method::LocalSearch.name());
+        self.solve_whole(SHARE_OF_EXACT, self.request.effort.exact_states())?;
+        Ok(())
     }
 
     fn exact(&mut self) -> Result<(), SolveError> {
@@ -372,20 +372,31 @@ impl<'a> Ladder<'a> {
             Some(_) => u64::MAX,
             None => self.request.effort.exact_states(),
         };
-        let found = self.within(1.0, |ladder, budget| {
-            solve_exactly(ladder.problem, &ladder.solution, states, budget)
-        });
-        let found = found.ok_or_else(|| SolveError::Unsuitable {
+        if self.solve_whole(1.0, states)? {
+            return Ok(());
+        }
+        Err(SolveError::Unsuitable {
             method: Method::Exact.name(),
             why: format!(
                 "{} operators; at most {} are supported, with durations below 2^29",
                 self.problem.operators.len(),
                 exact::LARGEST
             ),
-        })?;
-        self.offer(found.value, "exact");
+        })
+    }
+
+    /// The exact search of the whole from the best so far; `false` where it is too large for that.
+    fn solve_whole(&mut self, share: f64, states: u64) -> Result<bool, SolveError> {
+        let found = self.within(share, |ladder, budget| {
+            solve_exactly(ladder.problem, &ladder.solution, states, budget)
+        });
+        let Some(found) = found else {
+            return Ok(false);
+        };
+        self.offer(found.value, Method::Exact.name());
         let bound = found.proof.bound(Nanoseconds::new(self.value));
-        self.raise(bound.count(), true, "exact")
+        self.raise(bound.count(), true, Method::Exact.name())?;
+        Ok(true)
     }
 
     fn program(&mut self, formulation: Formulation) -> Result<(), SolveError> {

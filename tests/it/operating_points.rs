@@ -11,7 +11,7 @@ use paracompile_testkit::case::Case;
 use paracompile_testkit::random::{Classes, cases};
 use proptest::prelude::*;
 
-use crate::oracle::{Both, SIZES, rules};
+use crate::oracle::{Both, SIZES, rules, undominated};
 
 const OPTIONS: MapperOptions<'static> = MapperOptions {
     granularity: Granularity::Auto,
@@ -59,17 +59,6 @@ fn simplified(case: &Case) -> Case {
         memory.bytes = None;
     }
     case
-}
-
-fn undominated(mut values: Vec<[u64; 3]>) -> Vec<[u64; 3]> {
-    values.sort_unstable();
-    values.dedup();
-    let all = values.clone();
-    values.retain(|value| {
-        !all.iter()
-            .any(|other| other != value && other.iter().zip(value).all(|(a, b)| a <= b))
-    });
-    values
 }
 
 fn powers(both: &Both) -> Vec<Milliwatts> {

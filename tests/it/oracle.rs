@@ -157,24 +157,26 @@ fn candidates(both: &Both) -> (Vec<Candidate>, Vec<String>) {
 fn searched(both: &Both) -> Vec<[u64; 3]> {
     let table = &both.built.costs;
     let (found, _) = candidates(both);
-    let mut values: Vec<[u64; 3]> = found
-        .iter()
-        .map(|candidate| {
-            let cost = &candidate.cost;
-            let power = candidate
-                .mapping
-                .used()
-                .iter()
-                .map(|processor| table.static_power(processor))
-                .sum::<Milliwatts>();
-            let energy = cost.energy + power.over(cost.bottleneck);
-            [
-                cost.latency.count(),
-                cost.bottleneck.count(),
-                energy.count(),
-            ]
-        })
-        .collect();
+    let values = found.iter().map(|candidate| {
+        let cost = &candidate.cost;
+        let power = candidate
+            .mapping
+            .used()
+            .iter()
+            .map(|processor| table.static_power(processor))
+            .sum::<Milliwatts>();
+        let energy = cost.energy + power.over(cost.bottleneck);
+        [
+            cost.latency.count(),
+            cost.bottleneck.count(),
+            energy.count(),
+        ]
+    });
+    undominated(values.collect())
+}
+
+/// The values that no other one is nowhere worse than, ascending.
+pub(crate) fn undominated(mut values: Vec<[u64; 3]>) -> Vec<[u64; 3]> {
     values.sort_unstable();
     values.dedup();
     let all = values.clone();

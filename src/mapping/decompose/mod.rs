@@ -15,6 +15,6 @@ mod timings;
 mod whole;
 
 pub use blocks::Retimed;
-pub use series::{Rung, Series, series};
+pub use series::{Rung, Series, block_count, series};
 pub use stage_graph::{Entry, StageGraph};
 pub use stage_mapper::{Ends, MapperOptions, StageMapper, StageOption};

@@ -9,8 +9,8 @@ use paracompile_plan::Nanoseconds;
 
 use super::super::exact::solve_exactly;
 use super::super::{
-    Budget, Effort, Method, Methods, Operator, Outcome, Problem, Proof, Solution, Tensor, heft,
-    improve, lower_bound, schedule, single,
+    Budget, Effort, Method, Methods, Outcome, Problem, Proof, Solution, heft, improve, lower_bound,
+    schedule, single,
 };
 use super::cut_points::cut_points;
 
@@ -279,6 +279,11 @@ fn joined(blocks: &[Block], way: &[(usize, usize)], bound: Nanoseconds) -> Serie
     }
 }
 
+/// How many blocks [`series`] finds between the gates of a problem.
+pub fn block_count(problem: &Problem) -> usize {
+    ends(problem).len()
+}
+
 /// Positions behind gates, and the end.
 fn ends(problem: &Problem) -> Vec<usize> {
     let positions: Vec<usize> = (0..=problem.operators.len()).collect();
@@ -289,60 +294,16 @@ fn ends(problem: &Problem) -> Vec<usize> {
         .collect()
 }
 
-/// The operators from `begin` to `end` with what enters held at `place`.
+/// The operators from `begin` to `end`, with what comes from before them held at `place`.
 fn part(problem: &Problem, begin: usize, end: usize, place: Option<usize>) -> Problem {
-    let range = begin..end;
-    let mut tensors: Vec<usize> = problem.operators[range.clone()]
-        .iter()
-        .flat_map(|operator| operator.reads.iter().chain(&operator.writes).copied())
-        .collect();
-    tensors.sort_unstable();
-    tensors.dedup();
-    let local = |tensor: &usize| {
-        tensors
-            .binary_search(tensor)
-            .expect("the part holds every tensor that its operators touch")
+    let held = |index: usize| {
+        let tensor = &problem.tensors[index];
+        match tensor.producer {
+            Some(_) => place.into_iter().collect(),
+            None => tensor.held.clone(),
+        }
     };
-    let operators = problem.operators[range.clone()]
-        .iter()
-        .map(|operator| Operator {
-            reads: operator.reads.iter().map(local).collect(),
-            writes: operator.writes.iter().map(local).collect(),
-            ..operator.clone()
-        })
-        .collect();
-    let tensors = tensors
-        .iter()
-        .map(|&index| {
-            let tensor = &problem.tensors[index];
-            let producer = tensor.producer.filter(|producer| range.contains(producer));
-            let entered = producer.is_none() && tensor.producer.is_some();
-            Tensor {
-                producer: producer.map(|producer| producer - begin),
-                held: if entered {
-                    place.into_iter().collect()
-                } else {
-                    tensor.held.clone()
-                },
-                readers: tensor
-                    .readers
-                    .iter()
-                    .filter(|reader| range.contains(reader))
-                    .map(|reader| reader - begin)
-                    .collect(),
-                to_io: tensor.to_io,
-                moves: tensor.moves.clone(),
-            }
-        })
-        .collect();
-    Problem {
-        homes: problem.homes.clone(),
-        locations: problem.locations,
-        io: problem.io,
-        operators,
-        tensors,
-        must_use: 0,
-    }
+    problem.part(begin..end, held).0
 }
 
 #[cfg(test)]

@@ -186,82 +186,30 @@ impl StageGraph {
     /// The problem of the operators from position `start` to `end` on the processors of `set`, slowed as that set is.
     pub(super) fn part(&self, start: usize, end: usize, entry: &Entry, set: ProcessorSet) -> Part {
         let processors: Vec<ProcessorId> = set.iter().collect();
-        let factors = self.slowdowns(set);
-        let mut tensors: Vec<usize> = self.whole.operators[start..end]
-            .iter()
-            .flat_map(|operator| operator.reads.iter().chain(&operator.writes).copied())
-            .collect();
-        tensors.sort_unstable();
-        tensors.dedup();
-        let local = |tensor: &usize| {
-            tensors
-                .binary_search(tensor)
-                .expect("the part holds every tensor that its operators touch")
+        let held = |index: usize| {
+            let locations = entry.held(Id::from_index(index)).iter();
+            locations.map(|location| location.index()).collect()
         };
-        let operators = self.whole.operators[start..end]
+        let (mut problem, tensors) = self.whole.part(start..end, held);
+        problem.homes = processors
             .iter()
-            .map(|operator| {
-                let (times, energies) = slowed(operator, &processors, factors);
-                Operator {
-                    times,
-                    energies,
-                    reads: operator.reads.iter().map(local).collect(),
-                    writes: operator.writes.iter().map(local).collect(),
-                }
-            })
+            .map(|processor| self.whole.homes[processor.index()])
             .collect();
-        let problem = Problem {
-            homes: processors
-                .iter()
-                .map(|processor| self.whole.homes[processor.index()])
-                .collect(),
-            locations: self.whole.locations,
-            io: self.whole.io,
-            operators,
-            tensors: tensors
-                .iter()
-                .map(|&tensor| self.part_tensor(tensor, start, end, entry))
-                .collect(),
-            must_use: 0,
-        };
         let leaving = (0..tensors.len())
             .filter(|&index| {
                 let readers = &self.whole.tensors[tensors[index]].readers;
                 readers.iter().any(|&reader| reader >= end)
             })
             .collect();
-        Part {
+        let mut part = Part {
             problem,
             processors,
             tensors,
             leaving,
             branches: self.branches(start, end),
-        }
-    }
-
-    fn part_tensor(&self, index: usize, start: usize, end: usize, entry: &Entry) -> Tensor {
-        let tensor = &self.whole.tensors[index];
-        let producer = tensor.producer.filter(|&producer| producer >= start);
-        let held: Vec<usize> = match producer {
-            Some(_) => Vec::new(),
-            None => entry
-                .held(Id::from_index(index))
-                .iter()
-                .map(|location| location.index())
-                .collect(),
         };
-        Tensor {
-            producer: producer.map(|producer| producer - start),
-            held,
-            readers: tensor
-                .readers
-                .iter()
-                .filter(|&&reader| (start..end).contains(&reader))
-                .map(|&reader| reader - start)
-                .collect(),
-            to_io: tensor.to_io,
-            moves: tensor.moves.clone(),
-        }
+        self.slow(&mut part, start, set);
+        part
     }
 
     /// The same network, where every operator takes `extra` more on a processor: a price on what it uses up there.

@@ -12,8 +12,8 @@ use rayon::prelude::*;
 
 use super::super::block::holders;
 use super::super::relaxation::{Work, relaxation_bound};
-use super::super::{Effort, Problem, Solution};
-use super::stage_graph::{Entry, Part};
+use super::super::{Effort, Problem};
+use super::stage_graph::Entry;
 use super::stage_mapper::StageMapper;
 use crate::mapping::{PipelineMapping, StageMapping};
 
@@ -68,7 +68,7 @@ impl StageMapper<'_> {
                     continue;
                 }
                 spent += cost;
-                let (part, _) = self.part_of(key, stage);
+                let (part, _) = self.part_of(key.cut, &key.entry, stage);
                 let problem = Problem {
                     must_use: part.problem.eligible(),
                     ..part.problem
@@ -129,33 +129,9 @@ impl StageMapper<'_> {
             .expect("stages start and end at cut points")
     }
 
-    /// The stage's problem, and its mapping in the problem's terms.
-    fn part_of(&self, key: &Key, stage: &StageMapping) -> (Part, Solution) {
-        let start = stage.ops.start;
-        let part = self
-            .graph()
-            .part(start, stage.ops.end, &key.entry, stage.processors);
-        let processors = stage
-            .placement
-            .iter()
-            .map(|processor| {
-                part.processors
-                    .iter()
-                    .position(|other| other == processor)
-                    .expect("operators run on the processors of their stage")
-            })
-            .collect();
-        let sequence = stage.sequence.iter().map(|op| op.index() - start).collect();
-        let solution = Solution {
-            processors,
-            sequence,
-        };
-        (part, solution)
-    }
-
     /// Where the tensors are that are live behind a stage.
     fn left_by(&self, key: &Key, stage: &StageMapping) -> Entry {
-        let (part, solution) = self.part_of(key, stage);
+        let (part, solution) = self.part_of(key.cut, &key.entry, stage);
         let left: Vec<(_, Vec<LocationId>)> = part
             .leaving
             .iter()

@@ -4,7 +4,7 @@ use paracompile_frontend::soc::ProcessorSet;
 
 use super::super::{Schedule, Solution, StageMapping, Timing, schedule};
 use super::blocks::Retimed;
-use super::stage_graph::Entry;
+use super::stage_graph::{Entry, Part};
 use super::stage_mapper::StageMapper;
 
 impl StageMapper<'_> {
@@ -48,10 +48,22 @@ impl StageMapper<'_> {
         stage: &StageMapping,
         used: ProcessorSet,
     ) -> Schedule {
+        let (mut part, solution) = self.part_of(cut, entry, stage);
+        let graph = self.graph();
+        graph.slow(&mut part, graph.cuts[cut].position, used);
+        schedule(&part.problem, &solution)
+    }
+
+    /// The problem of `stage` under its own set, and the stage in the problem's terms.
+    pub(super) fn part_of(
+        &self,
+        cut: usize,
+        entry: &Entry,
+        stage: &StageMapping,
+    ) -> (Part, Solution) {
         let graph = self.graph();
         let start = graph.cuts[cut].position;
-        let mut part = graph.part(start, stage.ops.end, entry, stage.processors);
-        graph.slow(&mut part, start, used);
+        let part = graph.part(start, stage.ops.end, entry, stage.processors);
         let processors = stage
             .placement
             .iter()
@@ -63,12 +75,10 @@ impl StageMapper<'_> {
             })
             .collect();
         let sequence = stage.sequence.iter().map(|op| op.index() - start).collect();
-        schedule(
-            &part.problem,
-            &Solution {
-                processors,
-                sequence,
-            },
-        )
+        let solution = Solution {
+            processors,
+            sequence,
+        };
+        (part, solution)
     }
 }

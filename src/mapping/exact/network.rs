@@ -108,18 +108,7 @@ impl Network {
     }
 
     fn fill_edges(&mut self, problem: &Problem) -> Option<()> {
-        let mut pairs: Vec<(usize, usize, usize)> = problem
-            .tensors
-            .iter()
-            .enumerate()
-            .filter_map(|(index, tensor)| tensor.producer.map(|producer| (index, producer)))
-            .flat_map(|(index, producer)| {
-                let readers = problem.tensors[index].readers.iter();
-                readers.map(move |&reader| (producer, reader, index))
-            })
-            .collect();
-        pairs.sort_unstable();
-        for (from, to, tensor) in pairs {
+        for (from, to, tensor) in problem.dependencies() {
             if self
                 .edges
                 .last()

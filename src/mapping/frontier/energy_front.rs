@@ -3,20 +3,15 @@
 //! The same states and the same dominance as the pass for the energy under the least makespan; but a state is of use as long as no known point of the front covers what it can still lead to.
 //! Known schedules cover from the start, so that good ones make the search short.
 
-use std::collections::{BTreeMap, HashMap};
-use std::rc::Rc;
-
-use paracompile_plan::{Nanojoules, Nanoseconds};
+use std::collections::BTreeMap;
 
 use super::super::{Budget, Objective, Problem, Solution};
 use super::exits::{Coverage, Exit, Finish, Signature};
+use super::layers::Layers;
 use super::layout::Layout;
 use super::search::{LARGEST, exit, known};
-use super::state::{LARGEST_PLACEMENT, Pool, Step, covering_bound};
-use super::tables::{Tables, mark};
-
-/// Comparisons of two states that take about as long as making one.
-const COMPARISONS: u64 = 16;
+use super::state::{Pool, covering_bound};
+use super::tables::Tables;
 
 /// Every point of the front of (makespan, energy) for each way in which the tensors in `leaving` can be held at the end and each wanted set of processors; of equal points the first that is found.
 ///
@@ -44,14 +39,17 @@ pub fn energy_front(
             fronts.offer(&signature, finish);
         }
     }
-    let mut search = Search {
-        tables: &tables,
-        layouts: HashMap::new(),
-        trace: Vec::new(),
-        states_left: states,
-        budget,
-    };
-    search.run(&mut fronts)?;
+    let ceilings = Ceilings::new(&tables, &fronts);
+    let mut layers = Layers::new(&tables, states, budget);
+    let mut layer = layers.root();
+    for _ in 0..tables.operators {
+        layer = layers.next(&layer, None, true, |pool, index, layout, bounds| {
+            is_of_use(&tables, pool, index, layout, bounds, &ceilings)
+        })?;
+    }
+    for (signature, finish) in layers.finishes(&layer) {
+        fronts.offer(&signature, finish);
+    }
     let mut exits: Vec<Exit> = fronts
         .by_signature
         .iter()
@@ -134,167 +132,6 @@ impl Ceilings {
         let behind = stairs.partition_point(|&(time, _)| time <= makespan);
         // The last step that is no slower is the cheapest of them.
         behind > 0 && stairs[behind - 1].1 <= energy
-    }
-}
-
-struct Search<'a> {
-    tables: &'a Tables<'a>,
-    layouts: HashMap<u32, Rc<Layout>>,
-    /// For each kept state: the one before, and the operator.
-    trace: Vec<(u32, u8)>,
-    states_left: u64,
-    budget: Budget<'a>,
-}
-
-impl Search<'_> {
-    fn run(&mut self, fronts: &mut Fronts) -> Option<()> {
-        let ceilings = Ceilings::new(self.tables, fronts);
-        let root = self.layout(0);
-        let mut layer = Pool::root(self.tables, &root);
-        for _ in 0..self.tables.operators {
-            let candidates = self.expand(&layer, &ceilings)?;
-            layer = self.keep(&candidates)?;
-        }
-        for index in 0..layer.nodes.len() {
-            let (signature, finish) = self.finish(&layer, index);
-            fronts.offer(&signature, finish);
-        }
-        Some(())
-    }
-
-    fn layout(&mut self, done: u32) -> Rc<Layout> {
-        let tables = self.tables;
-        Rc::clone(
-            self.layouts
-                .entry(done)
-                .or_insert_with(|| Rc::new(Layout::new(tables, done))),
-        )
-    }
-
-    /// All states that follow from a layer and are of use.
-    fn expand(&mut self, layer: &Pool, ceilings: &Ceilings) -> Option<Pool> {
-        let tables = self.tables;
-        let mut candidates = Pool::default();
-        let mut bounds = vec![0; tables.classes];
-        let mut at = 0;
-        while at < layer.nodes.len() {
-            let done = layer.nodes[at].done;
-            let group = layer.nodes[at..]
-                .iter()
-                .take_while(|node| node.done == done)
-                .count();
-            let before = self.layout(done);
-            for &operator in &before.ready {
-                let behind = self.layout(done | 1 << operator);
-                let step = Step::new(tables, operator, &before, &behind);
-                for index in at..at + group {
-                    for processor in tables.supported(operator) {
-                        candidates.append(tables, layer, index, &step, processor, &mut bounds);
-                        let last = candidates.nodes.len() - 1;
-                        if !is_of_use(tables, &candidates, last, &behind, &bounds, ceilings) {
-                            candidates.pop();
-                        }
-                    }
-                }
-                let created = (group * tables.processors) as u64;
-                self.states_left = self.states_left.checked_sub(created)?;
-            }
-            if self.budget.should_stop() {
-                return None;
-            }
-            at += group;
-        }
-        Some(candidates)
-    }
-
-    /// The states of a layer that no other dominates.
-    fn keep(&mut self, candidates: &Pool) -> Option<Pool> {
-        let tables = self.tables;
-        let mut order: Vec<usize> = (0..candidates.nodes.len()).collect();
-        order.sort_unstable_by_key(|&index| {
-            let node = &candidates.nodes[index];
-            (
-                node.done,
-                node.sum,
-                node.energy,
-                node.used.count_zeros(),
-                node.placement,
-                index,
-            )
-        });
-        let mut kept: Vec<usize> = Vec::new();
-        let mut comparisons = 0_u64;
-        let most = self.states_left.saturating_mul(COMPARISONS);
-        let mut at = 0;
-        while at < order.len() {
-            let done = candidates.nodes[order[at]].done;
-            let layout = self.layout(done);
-            let first = kept.len();
-            while at < order.len() && candidates.nodes[order[at]].done == done {
-                let index = order[at];
-                at += 1;
-                // At the end the exit's place counts, and the fronts choose.
-                let is_dominated = layout.remaining > 0
-                    && kept[first..]
-                        .iter()
-                        .any(|&other| candidates.dominates(tables, &layout, other, index, true));
-                comparisons += (kept.len() - first) as u64;
-                if !is_dominated {
-                    kept.push(index);
-                }
-                if comparisons > most {
-                    return None;
-                }
-            }
-        }
-        self.states_left -= comparisons / COMPARISONS;
-        let mut layer = Pool::default();
-        for index in kept {
-            let node = &candidates.nodes[index];
-            let layout = self.layout(node.done);
-            let trace = u32::try_from(self.trace.len()).expect("states are counted");
-            self.trace.push((node.trace, node.operator));
-            layer.copy(tables, candidates, index, &layout, trace);
-        }
-        Some(layer)
-    }
-
-    fn finish(&mut self, layer: &Pool, index: usize) -> (Signature, Finish) {
-        let tables = self.tables;
-        let node = &layer.nodes[index];
-        let layout = self.layout(node.done);
-        let signature = if let Some(exit) = tables.exit {
-            let shift = 4 * (LARGEST_PLACEMENT - 1 - exit);
-            let processor =
-                usize::try_from(node.placement >> shift & 15).expect("four bits fit any word");
-            tables.signature_of_class(tables.place_of[processor])
-        } else {
-            tables
-                .leaving
-                .iter()
-                .map(|tensor| {
-                    let slot = layout.tracked.iter().position(|other| other == tensor);
-                    slot.map_or(mark(0, 0), |slot| layer.marks(index, &layout)[slot])
-                })
-                .collect()
-        };
-        let mut sequence = Vec::with_capacity(tables.operators);
-        let mut trace = node.trace;
-        while let Some(&(before, operator)) = self.trace.get(trace as usize) {
-            sequence.push(operator);
-            trace = before;
-        }
-        sequence.reverse();
-        let finish = Finish {
-            objective: Objective {
-                makespan: Nanoseconds::new(node.makespan),
-                energy: Nanojoules::new(node.energy),
-            },
-            placement: node.placement,
-            used: node.used,
-            sequence,
-        };
-        (signature, finish)
     }
 }
 

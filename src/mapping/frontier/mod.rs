@@ -11,6 +11,7 @@
 
 mod energy_front;
 mod exits;
+mod layers;
 mod layout;
 mod search;
 mod state;

@@ -1,21 +1,14 @@
 //! The passes over layers of states.
 
-use std::collections::HashMap;
-use std::rc::Rc;
-
-use paracompile_plan::{Nanojoules, Nanoseconds};
-
-use super::super::{Budget, Objective, Problem, Solution, schedule};
+use super::super::{Budget, Problem, Solution, schedule};
 use super::exits::{Coverage, Exit, Finish, Frontier, Incumbents, Reached, Signature};
+use super::layers::Layers;
 use super::layout::Layout;
-use super::state::{LARGEST_PLACEMENT, Pool, Step, covering_bound};
+use super::state::{LARGEST_PLACEMENT, Pool, covering_bound};
 use super::tables::{NEVER, Tables, mark, source_of};
 
 /// The largest number of operators: sets are words.
 pub const LARGEST: usize = LARGEST_PLACEMENT;
-
-/// Comparisons of two states that take about as long as making one.
-const COMPARISONS: u64 = 16;
 
 /// How many states of each set of used processors the two narrow passes keep in a layer.
 const WIDTHS: [usize; 2] = [4, 16];
@@ -56,11 +49,7 @@ pub fn solve_from(
         incumbents.offer(&signature, &finish);
     }
     let mut search = Search {
-        layouts: HashMap::new(),
-        trace: Vec::new(),
-        states_left: states,
-        budget,
-        tables: &tables,
+        layers: Layers::new(&tables, states, budget),
     };
     let mut reached = Reached::Schedules;
     for width in WIDTHS {
@@ -166,51 +155,43 @@ struct Ceilings {
 }
 
 struct Search<'a> {
-    tables: &'a Tables<'a>,
-    layouts: HashMap<u32, Rc<Layout>>,
-    /// For each kept state: the one before, operator and processor.
-    trace: Vec<(u32, u8)>,
-    states_left: u64,
-    budget: Budget<'a>,
+    layers: Layers<'a>,
 }
 
 impl Search<'_> {
     /// Runs one pass; `false` if the work or the budget did not last.
     fn run(&mut self, pass: Pass, incumbents: &mut Incumbents) -> bool {
-        self.trace.clear();
         let ceilings = self.ceilings(pass, incumbents);
-        let root = self.layout(0);
-        let mut layer = Pool::root(self.tables, &root);
-        for _ in 0..self.tables.operators {
-            let Some(candidates) = self.expand(&layer, &ceilings, pass) else {
+        let width = match pass {
+            Pass::Narrow { width } => Some(width),
+            Pass::Makespan | Pass::Energy => None,
+        };
+        let tables = self.layers.tables;
+        let mut layer = self.layers.root();
+        for _ in 0..tables.operators {
+            let is_of_use = |pool: &Pool, index: usize, layout: &Layout, bounds: &[u64]| {
+                is_of_use(tables, pool, index, layout, bounds, &ceilings)
+            };
+            let next = self
+                .layers
+                .next(&layer, width, pass == Pass::Energy, is_of_use);
+            let Some(next) = next else {
                 return false;
             };
-            let Some(kept) = self.keep(&candidates, pass) else {
-                return false;
-            };
-            layer = kept;
+            layer = next;
         }
-        for index in 0..layer.nodes.len() {
-            self.finish(&layer, index, incumbents);
+        for (signature, finish) in self.layers.finishes(&layer) {
+            incumbents.offer(&signature, &finish);
         }
         true
-    }
-
-    fn layout(&mut self, done: u32) -> Rc<Layout> {
-        let tables = self.tables;
-        Rc::clone(
-            self.layouts
-                .entry(done)
-                .or_insert_with(|| Rc::new(Layout::new(tables, done))),
-        )
     }
 
     fn ceilings(&self, pass: Pass, incumbents: &Incumbents) -> Ceilings {
         let masks = incumbents.masks.clone();
         let mut limits = Vec::new();
-        for class in 0..self.tables.classes {
-            let signature = if self.tables.exit.is_some() {
-                self.tables.signature_of_class(class)
+        for class in 0..self.layers.tables.classes {
+            let signature = if self.layers.tables.exit.is_some() {
+                self.layers.tables.signature_of_class(class)
             } else {
                 Vec::new()
             };
@@ -219,7 +200,10 @@ impl Search<'_> {
                 limits.push(limit(pass, row.and_then(|row| row[index].as_ref())));
             }
         }
-        if pass == Pass::Energy && self.tables.exit.is_none() && !self.tables.leaving.is_empty() {
+        if pass == Pass::Energy
+            && self.layers.tables.exit.is_none()
+            && !self.layers.tables.leaving.is_empty()
+        {
             // Any of the signatures can be the one, so the latest of them counts.
             for (index, limit) in limits.iter_mut().enumerate() {
                 let latest = incumbents
@@ -240,147 +224,6 @@ impl Search<'_> {
             limits,
             widest,
         }
-    }
-
-    /// All states that follow from a layer and are of use.
-    fn expand(&mut self, layer: &Pool, ceilings: &Ceilings, pass: Pass) -> Option<Pool> {
-        let tables = self.tables;
-        let mut candidates = Pool::default();
-        let mut bounds = vec![0; tables.classes];
-        let mut at = 0;
-        while at < layer.nodes.len() {
-            let done = layer.nodes[at].done;
-            let group = layer.nodes[at..]
-                .iter()
-                .take_while(|node| node.done == done)
-                .count();
-            let before = self.layout(done);
-            for &operator in &before.ready {
-                let behind = self.layout(done | 1 << operator);
-                let step = Step::new(tables, operator, &before, &behind);
-                for index in at..at + group {
-                    for processor in tables.supported(operator) {
-                        candidates.append(tables, layer, index, &step, processor, &mut bounds);
-                        let last = candidates.nodes.len() - 1;
-                        if !is_of_use(tables, &candidates, last, &behind, &bounds, ceilings) {
-                            candidates.pop();
-                        }
-                    }
-                }
-                let created = (group * tables.processors) as u64;
-                if !matches!(pass, Pass::Narrow { .. }) {
-                    if self.states_left < created {
-                        return None;
-                    }
-                    self.states_left -= created;
-                }
-            }
-            if self.budget.should_stop() {
-                return None;
-            }
-            at += group;
-        }
-        Some(candidates)
-    }
-
-    /// The states of a layer that no other dominates; `None` if the work did not last.
-    fn keep(&mut self, candidates: &Pool, pass: Pass) -> Option<Pool> {
-        let tables = self.tables;
-        let mut order: Vec<usize> = (0..candidates.nodes.len()).collect();
-        order.sort_unstable_by_key(|&index| {
-            let node = &candidates.nodes[index];
-            let unused = u16::MAX - node.used;
-            (
-                node.done,
-                node.sum,
-                node.energy,
-                unused.count_ones(),
-                node.placement,
-                index,
-            )
-        });
-        let mut kept: Vec<usize> = Vec::new();
-        let mut at = 0;
-        let mut comparisons = 0;
-        let most = self.states_left.saturating_mul(COMPARISONS);
-        while at < order.len() {
-            let done = candidates.nodes[order[at]].done;
-            let layout = self.layout(done);
-            let first = kept.len();
-            while at < order.len() && candidates.nodes[order[at]].done == done {
-                let index = order[at];
-                at += 1;
-                // At the end the exit's place counts, and the incumbents choose.
-                let is_dominated = layout.remaining > 0
-                    && kept[first..].iter().any(|&other| {
-                        candidates.dominates(tables, &layout, other, index, pass == Pass::Energy)
-                    });
-                comparisons += (kept.len() - first) as u64;
-                if !is_dominated {
-                    kept.push(index);
-                }
-                if comparisons > most && !matches!(pass, Pass::Narrow { .. }) {
-                    return None;
-                }
-            }
-        }
-        if !matches!(pass, Pass::Narrow { .. }) {
-            self.states_left -= comparisons / COMPARISONS;
-        }
-        let is_last = kept.first().is_some_and(|&index| {
-            candidates.nodes[index].done.count_ones() as usize == tables.operators
-        });
-        if let (Pass::Narrow { width }, false) = (pass, is_last) {
-            kept = narrow(candidates, kept, width);
-        }
-        let mut layer = Pool::default();
-        for index in kept {
-            let node = &candidates.nodes[index];
-            let layout = self.layout(node.done);
-            let trace = u32::try_from(self.trace.len()).expect("states are counted");
-            self.trace.push((node.trace, node.operator));
-            layer.copy(tables, candidates, index, &layout, trace);
-        }
-        Some(layer)
-    }
-
-    fn finish(&mut self, layer: &Pool, index: usize, incumbents: &mut Incumbents) {
-        let tables = self.tables;
-        let node = &layer.nodes[index];
-        let layout = self.layout(node.done);
-        let signature = match tables.exit {
-            Some(exit) => {
-                let shift = 4 * (LARGEST_PLACEMENT - 1 - exit);
-                let processor =
-                    usize::try_from(node.placement >> shift & 15).expect("four bits fit any word");
-                tables.signature_of_class(tables.place_of[processor])
-            }
-            None => tables
-                .leaving
-                .iter()
-                .map(|tensor| {
-                    let slot = layout.tracked.iter().position(|other| other == tensor);
-                    slot.map_or(mark(0, 0), |slot| layer.marks(index, &layout)[slot])
-                })
-                .collect(),
-        };
-        let mut sequence = Vec::with_capacity(tables.operators);
-        let mut trace = node.trace;
-        while let Some(&(before, operator)) = self.trace.get(trace as usize) {
-            sequence.push(operator);
-            trace = before;
-        }
-        sequence.reverse();
-        let finish = Finish {
-            objective: Objective {
-                makespan: Nanoseconds::new(node.makespan),
-                energy: Nanojoules::new(node.energy),
-            },
-            placement: node.placement,
-            used: node.used,
-            sequence,
-        };
-        incumbents.offer(&signature, &finish);
     }
 }
 
@@ -421,39 +264,14 @@ fn is_of_use(
     })
 }
 
-/// The most promising states of each set of used processors, in the order of `kept`.
-fn narrow(candidates: &Pool, kept: Vec<usize>, width: usize) -> Vec<usize> {
-    let mut ranked: Vec<(u16, u64, u64, usize)> = kept
-        .iter()
-        .enumerate()
-        .map(|(position, &index)| {
-            let node = &candidates.nodes[index];
-            (node.used, node.bound, node.sum, position)
-        })
-        .collect();
-    ranked.sort_unstable();
-    let mut chosen = vec![false; kept.len()];
-    let mut count = 0;
-    for (at, &(used, _, _, position)) in ranked.iter().enumerate() {
-        count = if at > 0 && ranked[at - 1].0 == used {
-            count + 1
-        } else {
-            1
-        };
-        chosen[position] = count <= width;
-    }
-    kept.into_iter()
-        .zip(chosen)
-        .filter_map(|(index, chosen)| chosen.then_some(index))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use paracompile_plan::Nanoseconds;
     use std::collections::BTreeMap;
 
     use proptest::prelude::*;
 
+    use super::super::super::Objective;
     use super::super::super::oracle::{
         Holders, Shape, arabnejad, brute_force, instance, random_problem, topcuoglu,
     };

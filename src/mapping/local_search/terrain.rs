@@ -144,20 +144,12 @@ impl Terrain {
     }
 
     fn fill_arcs(&mut self, problem: &Problem) {
-        let mut pairs: Vec<(usize, usize, usize)> = problem
-            .tensors
-            .iter()
-            .enumerate()
-            .filter_map(|(index, tensor)| tensor.producer.map(|producer| (index, producer)))
-            .flat_map(|(index, producer)| {
-                let readers = problem.tensors[index].readers.iter();
-                readers.map(move |&reader| (producer, reader, index))
-            })
-            .collect();
-        pairs.sort_unstable();
         let (mut incoming, mut outgoing) = (Vec::new(), Vec::new());
         let mut known: BTreeMap<Vec<u64>, u32> = BTreeMap::new();
-        for tensors in pairs.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+        for tensors in problem
+            .dependencies()
+            .chunk_by(|a, b| (a.0, a.1) == (b.0, b.1))
+        {
             let (from, to, _) = tensors[0];
             let mut matrix = vec![0; 1 << (2 * self.shift)];
             for &(_, _, tensor) in tensors {

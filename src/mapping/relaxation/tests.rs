@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use paracompile_plan::Nanoseconds;
 use proptest::prelude::*;
 
-use super::super::oracle::{Dice, Shape, brute_force_best, instance, random_problem};
+use super::super::oracle::{Dice, INSTANCES, Shape, brute_force_best, instance, random_problem};
 use super::super::{Budget, Problem, Schedule, Solution, heft, improve, lower_bound, schedule};
 use super::cuts::Cut;
 use super::ground::{Ground, signed};
@@ -21,31 +21,6 @@ const BRIEF: Work = Work {
     nodes: NonZeroU32::new(20),
     refutations: 3,
 };
-
-const NAMES: [&str; 22] = [
-    "incA_p3",
-    "incC_p3",
-    "inc6_p2",
-    "inc6_p3",
-    "inc6_p4",
-    "tf1_p3",
-    "tf2_p3",
-    "tf4_p3",
-    "tf8_p3",
-    "tf16_p2",
-    "tf16_p3",
-    "tf16_p4",
-    "petr1_p3",
-    "petr3_p3",
-    "nas50_p3",
-    "nas100_p3",
-    "lay50_p3",
-    "lay100_p3",
-    "incv3_p3",
-    "incv4_p2",
-    "incv4_p3",
-    "incv4_p4",
-];
 
 /// A solution in an order and on processors drawn at random.
 fn random_solution(problem: &Problem, dice: &mut Dice) -> Solution {
@@ -238,7 +213,7 @@ proptest! {
 
 #[test]
 fn no_row_cuts_off_schedules_of_the_instances() {
-    for name in NAMES {
+    for name in INSTANCES {
         let (problem, known) = instance(name);
         let ground = Ground::new(&problem);
         let start = heft(&problem).unwrap();
@@ -257,7 +232,7 @@ fn no_row_cuts_off_schedules_of_the_instances() {
 #[test]
 fn no_bound_exceeds_a_known_value_and_the_rows_are_worth_their_time() {
     let mut raised = 0;
-    for name in NAMES {
+    for name in INSTANCES {
         let (problem, known) = instance(name);
         let floor = lower_bound(&problem);
         let work = Work {

@@ -103,88 +103,83 @@ pub fn stage_mappings(
     set: u16,
     entry: &State,
 ) -> Vec<StageMapping> {
+    let mut best: BTreeMap<State, StageMapping> = BTreeMap::new();
+    for placement in placements(instance, part, set) {
+        let Some(stage) = Stage::new(instance, &placement, set, entry) else {
+            continue;
+        };
+        let exit = stage.exit(part);
+        let energy = stage.energy();
+        let known = best
+            .get(&exit)
+            .map(|mapping| (mapping.time, mapping.energy));
+        if let Some((time, sequence)) = Orders::best(&stage, part, known, energy) {
+            let mapping = StageMapping {
+                choice: Choice {
+                    placement,
+                    sequence,
+                },
+                time,
+                energy,
+                exit: exit.clone(),
+            };
+            best.insert(exit, mapping);
+        }
+    }
+    best.into_values().collect()
+}
+
+/// Every placement of `part` that uses all of `set`, in lexicographic order of processors.
+fn placements(
+    instance: &Instance,
+    part: Part,
+    set: u16,
+) -> impl Iterator<Item = BTreeMap<usize, usize>> {
     let members: Vec<usize> = (0..instance.operators.len())
         .filter(|&operator| part.operators & (1 << operator) != 0)
         .collect();
     let processors: Vec<usize> = (0..instance.processors.len())
         .filter(|&processor| set & (1 << processor) != 0)
         .collect();
-    let mut best: BTreeMap<State, StageMapping> = BTreeMap::new();
-    if processors.is_empty() || members.len() < processors.len() {
-        return Vec::new();
-    }
-    // Counting in base |S|, most significant digit first, visits placements in lexicographic order.
-    let mut digits = vec![0; members.len()];
-    loop {
-        let uses_all = (0..processors.len()).all(|digit| digits.contains(&digit));
-        let placement: BTreeMap<usize, usize> = members
-            .iter()
-            .zip(&digits)
-            .map(|(&operator, &digit)| (operator, processors[digit]))
-            .collect();
-        if uses_all && let Some(stage) = Stage::new(instance, &placement, set, entry) {
-            let exit = stage.exit(part);
-            let energy = stage.energy();
-            let known = best
-                .get(&exit)
-                .map(|mapping| (mapping.time, mapping.energy));
-            if let Some((time, sequence)) = Orders::best(&stage, part, known, energy) {
-                let mapping = StageMapping {
-                    choice: Choice {
-                        placement,
-                        sequence,
-                    },
-                    time,
-                    energy,
-                    exit: exit.clone(),
-                };
-                best.insert(exit, mapping);
-            }
-        }
-        if !count_up(&mut digits, processors.len()) {
-            return best.into_values().collect();
-        }
-    }
+    // Counting in base |S|, most significant digit first, visits placements in this order.
+    let is_possible = !processors.is_empty() && members.len() >= processors.len();
+    let mut next = is_possible.then(|| vec![0; members.len()]);
+    let base = processors.len();
+    std::iter::from_fn(move || {
+        let digits = next.take()?;
+        let mut behind = digits.clone();
+        next = count_up(&mut behind, base).then_some(behind);
+        Some(digits)
+    })
+    .filter(move |digits| (0..base).all(|digit| digits.contains(&digit)))
+    .map(move |digits| {
+        let placed = members.iter().zip(digits);
+        placed
+            .map(|(&operator, digit)| (operator, processors[digit]))
+            .collect()
+    })
 }
 
 /// For each exit, the mappings of `part` to all of `set` that no other one beats in `T_s(S)` and `E_dyn(S)`: rule M9 with energy as an objective.
 /// Of equal ones the first; ordered by exit, then time.
 pub fn trade_offs(instance: &Instance, part: Part, set: u16, entry: &State) -> Vec<StageMapping> {
-    let members: Vec<usize> = (0..instance.operators.len())
-        .filter(|&operator| part.operators & (1 << operator) != 0)
-        .collect();
-    let processors: Vec<usize> = (0..instance.processors.len())
-        .filter(|&processor| set & (1 << processor) != 0)
-        .collect();
-    if processors.is_empty() || members.len() < processors.len() {
-        return Vec::new();
-    }
     let mut all: Vec<StageMapping> = Vec::new();
-    let mut digits = vec![0; members.len()];
-    loop {
-        let uses_all = (0..processors.len()).all(|digit| digits.contains(&digit));
-        let placement: BTreeMap<usize, usize> = members
-            .iter()
-            .zip(&digits)
-            .map(|(&operator, &digit)| (operator, processors[digit]))
-            .collect();
-        if uses_all && let Some(stage) = Stage::new(instance, &placement, set, entry) {
-            let (exit, energy) = (stage.exit(part), stage.energy());
-            // The energy is the same for every order, so that the fastest order is the best.
-            if let Some((time, sequence)) = Orders::best(&stage, part, None, energy) {
-                all.push(StageMapping {
-                    choice: Choice {
-                        placement,
-                        sequence,
-                    },
-                    time,
-                    energy,
-                    exit,
-                });
-            }
-        }
-        if !count_up(&mut digits, processors.len()) {
-            break;
+    for placement in placements(instance, part, set) {
+        let Some(stage) = Stage::new(instance, &placement, set, entry) else {
+            continue;
+        };
+        let (exit, energy) = (stage.exit(part), stage.energy());
+        // The energy is the same for every order, so that the fastest order is the best.
+        if let Some((time, sequence)) = Orders::best(&stage, part, None, energy) {
+            all.push(StageMapping {
+                choice: Choice {
+                    placement,
+                    sequence,
+                },
+                time,
+                energy,
+                exit,
+            });
         }
     }
     let mut kept: Vec<StageMapping> = Vec::new();
