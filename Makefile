@@ -36,7 +36,7 @@ $(VENV)/installed: conformance/requirements.txt
 	touch $@
 
 bench: build ## steps, searches and whole compile runs, then whole commands; docs/performance.md
-	$(CARGO) bench --workspace --bench compile --bench mapping
+	$(CARGO) bench --workspace --bench compile --bench mapping --bench pipeline
 	scripts/measure.sh $(BINARY)
 
 bench-mapping: build $(VENV)/installed ## our engine beside big-M in HiGHS and CP-SAT; the table of docs/results.md, about an hour

@@ -9,5 +9,5 @@ mod stage_offers;
 pub use label_set::Cost;
 pub use memory::{Capacity, MemoryDemand};
 pub use pipelines::{Candidate, Searched, pipelines};
-pub use search::{Chosen, Found, Fronts, Offer, Space, search};
+pub use search::{Asked, Chosen, Found, Fronts, Offer, Space, search};
 pub use stage_offers::{AtPoints, Sources};
