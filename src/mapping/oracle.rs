@@ -548,6 +548,52 @@ pub(super) fn random_series(seed: u64, blocks: usize, processors: usize) -> Prob
     problem
 }
 
+/// Branches between two operators that are all alike, but for one time in some of them where `is_spoiled`.
+pub(super) fn random_branches(
+    seed: u64,
+    branches: usize,
+    length: usize,
+    processors: usize,
+    is_spoiled: bool,
+) -> Problem {
+    let mut dice = Dice(seed);
+    let count = 2 + branches * length;
+    let mut row = || -> Vec<u64> { (0..processors).map(|_| 1 + dice.below(9)).collect() };
+    let (first, last) = (row(), row());
+    let alike: Vec<Vec<u64>> = (0..length).map(|_| row()).collect();
+    let mut times = vec![first];
+    times.extend((0..branches).flat_map(|_| alike.clone()));
+    times.push(last);
+    if is_spoiled {
+        times[1 + dice.index(branches * length)][dice.index(processors)] += 1;
+    }
+    // Edges of a branch: its operators in a row or side by side, and a way round.
+    let is_row = length < 2 || !dice.one_in(3);
+    let has_way_round = length > 1 && dice.one_in(2);
+    let mut edges = Vec::new();
+    let mut kinds = Vec::new();
+    for branch in 0..branches {
+        let at = |place: usize| 1 + branch * length + place;
+        let mut push = |from, to, kind| {
+            edges.push((from, to));
+            kinds.push(kind);
+        };
+        for place in 0..length {
+            let is_first = place == 0 || !is_row;
+            push(if is_first { 0 } else { at(place - 1) }, at(place), place);
+            if place + 1 == length || !is_row || place == 0 && has_way_round {
+                push(at(place), count - 1, length + place);
+            }
+        }
+    }
+    let delays: Vec<u64> = (0..2 * length * processors * processors)
+        .map(|_| dice.below(6))
+        .collect();
+    from_edges(&times, &edges, |edge, a, b| {
+        delays[(kinds[edge] * processors + a) * processors + b]
+    })
+}
+
 fn push_operator(problem: &mut Problem, dice: &mut Dice, reads: &[usize]) -> usize {
     let index = problem.operators.len();
     let mut operator = random_operator(dice, problem.homes.len());

@@ -301,6 +301,11 @@ impl Network {
         &self.delays[edge.delays..edge.delays + self.processors * self.processors]
     }
 
+    /// How long outputs of `v` take home from each processor.
+    pub(super) fn ways_home(&self, v: usize) -> &[u32] {
+        &self.ways_home[v * self.processors..(v + 1) * self.processors]
+    }
+
     /// When everything of `v` on `p` is over, if it ends at `end`.
     pub(super) fn over(&self, v: usize, p: usize, end: u32) -> u32 {
         end + self.ways_home[v * self.processors + p]

@@ -10,6 +10,7 @@ use super::super::{Budget, Outcome, Problem, Proof, Solution, schedule};
 use super::evaluate::Desk;
 use super::layout::Layout;
 use super::network::{NEVER, Network};
+use super::symmetry::{Order, Symmetry, packed};
 
 /// The largest number of operators: sets are words.
 pub const LARGEST: usize = 64;
@@ -137,6 +138,7 @@ pub fn search_below(
 /// The search in one direction of time.
 struct Direction {
     network: Network,
+    symmetry: Symmetry,
     is_reversed: bool,
     layouts: HashMap<u64, Rc<Layout>>,
     /// How many were made, those that were forgotten included.
@@ -165,6 +167,15 @@ struct Group {
     nodes: Vec<Node>,
 }
 
+/// A step in the list of all steps.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    before: u32,
+    operator: u8,
+    processor: u8,
+    order: Order,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Node {
     /// Where its step is in the trace; of a candidate, where that of the state before is.
@@ -172,6 +183,8 @@ struct Node {
     operator: u8,
     processor: u8,
     used: u16,
+    /// Which identical branch is which of the state before.
+    order: Order,
     /// When everything so far is over.
     makespan: u32,
     /// No schedule behind this state, or behind one that it dominates, takes less.
@@ -191,6 +204,7 @@ impl Direction {
     fn new(network: &Network, is_reversed: bool) -> Self {
         Self {
             desk: Desk::new(network),
+            symmetry: Symmetry::new(network),
             network: network.clone(),
             is_reversed,
             layouts: HashMap::new(),
@@ -220,7 +234,7 @@ impl Direction {
             made: 0,
             is_stopped: false,
         };
-        let mut trace: Vec<(u32, u8, u8)> = Vec::new();
+        let mut trace: Vec<Step> = Vec::new();
         let Some(root) = self.root(cutoff) else {
             pass.bound = cutoff;
             return pass;
@@ -257,7 +271,12 @@ impl Direction {
             for group in &mut layer {
                 for node in &mut group.nodes {
                     let at = u32::try_from(trace.len()).expect("states are counted");
-                    trace.push((node.trace, node.operator, node.processor));
+                    trace.push(Step {
+                        before: node.trace,
+                        operator: node.operator,
+                        processor: node.processor,
+                        order: node.order,
+                    });
                     node.trace = at;
                 }
             }
@@ -274,24 +293,31 @@ impl Direction {
         pass
     }
 
-    fn solution(&self, trace: &[(u32, u8, u8)], last: u32) -> Solution {
-        let n = self.network.operators;
-        let mut solution = Solution {
-            processors: vec![0; n],
-            sequence: Vec::with_capacity(n),
-        };
+    fn solution(&self, trace: &[Step], last: u32) -> Solution {
+        let mut steps = Vec::with_capacity(self.network.operators);
         let mut at = last;
-        while let Some(&(before, operator, processor)) = trace.get(at as usize) {
-            let operator = if self.is_reversed {
-                n - 1 - usize::from(operator)
-            } else {
-                usize::from(operator)
-            };
-            solution.processors[operator] = usize::from(processor);
-            solution.sequence.push(operator);
-            at = before;
+        while let Some(step) = trace.get(at as usize) {
+            steps.push(*step);
+            at = step.before;
         }
-        if !self.is_reversed {
+        steps.reverse();
+        let named = steps
+            .iter()
+            .map(|step| (usize::from(step.operator), step.order));
+        let mut sequence = self.symmetry.unravel(named);
+        if self.is_reversed {
+            for operator in &mut sequence {
+                *operator = self.network.operators - 1 - *operator;
+            }
+        }
+        let mut solution = Solution {
+            processors: vec![0; self.network.operators],
+            sequence,
+        };
+        for (&operator, step) in solution.sequence.iter().zip(&steps) {
+            solution.processors[operator] = usize::from(step.processor);
+        }
+        if self.is_reversed {
             solution.sequence.reverse();
         }
         solution
@@ -314,6 +340,7 @@ impl Direction {
                 operator: 0,
                 processor: 0,
                 used: 0,
+                order: self.symmetry.identity(),
                 makespan: 0,
                 bound: 0,
                 guess: 0,
@@ -332,7 +359,11 @@ impl Direction {
             .collect();
         for (&operator, &slot) in before.ready.iter().zip(&before.slots) {
             let done = before.done | 1 << operator;
+            let order = self.symmetry.order(done);
+            let done = self.symmetry.reordered(&order, done);
             let behind = self.layout(done);
+            let ties = self.symmetry.ties(&behind);
+            let twin = self.symmetry.twin(before, operator);
             let target = next.entry(done).or_insert_with(|| Group {
                 stride: behind.stride(m),
                 layout: Rc::clone(&behind),
@@ -342,17 +373,26 @@ impl Direction {
             let sources: Vec<Source> = behind
                 .pending
                 .iter()
-                .map(|&v| Source {
-                    operator: v,
-                    slot: before.pending.iter().position(|&other| other == v),
-                    edge: self.network.incoming[v]
-                        .iter()
-                        .copied()
-                        .find(|&edge| self.network.edges[edge].from == operator),
+                .map(|&v| {
+                    let named = self.symmetry.before(&order, v);
+                    let incoming = &self.network.incoming[named];
+                    Source {
+                        operator: v,
+                        slot: before.pending.iter().position(|&other| other == named),
+                        edge: incoming
+                            .iter()
+                            .copied()
+                            .find(|&edge| self.network.edges[edge].from == operator),
+                    }
                 })
                 .collect();
             for (index, node) in group.nodes.iter().enumerate() {
                 let values = group.values(index);
+                let row = |slot: usize| &values[m * (1 + slot)..m * (2 + slot)];
+                let is_like = |&(own, others): &(usize, usize)| row(own) == row(others);
+                if twin.as_ref().is_some_and(|pairs| pairs.iter().all(is_like)) {
+                    continue;
+                }
                 for processor in 0..m {
                     let Some(start) = self.start(values, slot, operator, processor) else {
                         continue;
@@ -374,6 +414,10 @@ impl Direction {
                     let Some(promise) = self.desk.settle(&self.network, &behind, cutoff) else {
                         continue;
                     };
+                    let mut order = order.clone();
+                    for tie in &ties {
+                        tie.sort(&mut self.desk.starts, m, &mut order);
+                    }
                     let over = self.network.over(operator, processor, end);
                     let makespan = over.max(node.makespan);
                     target.push(
@@ -384,6 +428,7 @@ impl Direction {
                             operator: u8::try_from(operator).expect("sets are words"),
                             processor: u8::try_from(processor).expect("sets are words"),
                             used: used & self.network.must_use,
+                            order: packed(&order),
                             makespan,
                             bound: promise.bound.max(node.bound),
                             guess: promise.guess.max(makespan),
@@ -642,7 +687,8 @@ mod tests {
 
     use super::super::super::frontier::{self, Coverage, Reached};
     use super::super::super::oracle::{
-        Shape, arabnejad, brute_force_best, from_edges, instance, random_problem, topcuoglu,
+        Shape, arabnejad, brute_force_best, from_edges, instance, random_branches, random_problem,
+        topcuoglu,
     };
     use super::super::super::{heft, improve};
     use super::*;
@@ -723,6 +769,33 @@ mod tests {
         assert_ne!(found.reached, Reached::Schedules);
         let values = found.exits.iter().map(|exit| exit.objective.makespan);
         values.min().unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+
+        #[test]
+        fn identical_branches_have_the_optimum_of_brute_force(seed: u64, shape in 0..4_usize, processors in 1..4_usize, mask in 0..8_u16, is_spoiled: bool) {
+            let (branches, length) = [(2, 1), (3, 1), (4, 1), (2, 2)][shape];
+            let mut problem = random_branches(seed, branches, length, processors, is_spoiled);
+            problem.must_use = mask & ((1 << processors) - 1);
+            let optimum = brute_force_best(&problem).map(|best| best.makespan);
+            let found = below(&problem, ANYTHING);
+            prop_assert!(found.is_complete);
+            let value = found.solution.map(|it| schedule(&problem, &it).objective.makespan);
+            prop_assert_eq!(value, optimum);
+        }
+    }
+
+    /// Up to eleven operators, where orders of branches differ from state to state.
+    #[test]
+    fn identical_branches_have_the_optimum_of_the_frontier_search() {
+        for seed in 0..120 {
+            let (branches, length) = [(2, 3), (3, 2), (4, 2), (3, 3)][seed as usize % 4];
+            let processors = 2 + seed as usize % 2;
+            let problem = random_branches(seed, branches, length, processors, seed % 5 == 0);
+            assert_eq!(least(&problem), by_frontier(&problem), "{seed}");
+        }
     }
 
     #[test]
