@@ -31,6 +31,6 @@ pub use local_search::{Search, improve};
 pub use outcome::{Budget, Effort, Outcome, Proof};
 pub use pipeline_mapping::{PipelineMapping, StageMapping, StageProof};
 pub use problem::{Objective, Operator, Problem, Tensor};
-pub use relaxation::{Relaxed, Work, relaxation_bound};
+pub use relaxation::{Relaxation, Relaxed, Work, relaxation_bound};
 pub use schedule::{Schedule, Solution, Timing, schedule};
 pub use sequential::{LayerSwitched, layer_switched, layer_switched_within, single};

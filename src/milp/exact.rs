@@ -71,6 +71,11 @@ impl ExactProgram {
     /// Multipliers of inequalities below zero count as zero; rows without a multiplier as well.
     /// `None` where a number leaves the range of 128 bits.
     pub fn bound(&self, multipliers: &[i128]) -> Option<i64> {
+        self.priced(multipliers).map(|priced| priced.bound())
+    }
+
+    /// The sum that proves the bound, with the reduced cost of each column; `None` where a number leaves the range of 128 bits.
+    pub fn priced(&self, multipliers: &[i128]) -> Option<Priced> {
         let mut reduced: Vec<i128> = self
             .columns
             .iter()
@@ -99,9 +104,7 @@ impl ExactProgram {
             };
             total = total.checked_add(cost.checked_mul(i128::from(at))?)?;
         }
-        // The objective is an integer at every point that counts, so the bound is rounded up.
-        let (floor, rest) = (total >> SHIFT, total & ((1 << SHIFT) - 1));
-        i64::try_from(floor + i128::from(rest > 0)).ok()
+        Some(Priced { total, reduced })
     }
 
     /// The same program for the solver's branch and bound, with the columns of `whole` integer and times in the units of `scale`.
@@ -178,6 +181,36 @@ impl ExactProgram {
             .map(|(index, row)| format!("row {index}: {row:?}"));
         outside.chain(broken).collect()
     }
+}
+
+/// A bound and what columns add to it that leave the end of their box where they cost least; in units of `2^-SHIFT`.
+#[derive(Clone, Debug)]
+pub struct Priced {
+    total: i128,
+    reduced: Vec<i128>,
+}
+
+impl Priced {
+    /// No point that counts is below; the objective is an integer at these, so the bound is rounded up.
+    pub fn bound(&self) -> i64 {
+        rounded_up(self.total)
+    }
+
+    /// No point that counts, and in which a column of unit box is one, is below.
+    pub fn bound_with(&self, column: usize) -> i64 {
+        rounded_up(self.total.saturating_add(self.reduced[column].max(0)))
+    }
+
+    /// The same of points in which the column is zero.
+    pub fn bound_without(&self, column: usize) -> i64 {
+        rounded_up(self.total.saturating_sub(self.reduced[column].min(0)))
+    }
+}
+
+fn rounded_up(total: i128) -> i64 {
+    let (floor, rest) = (total >> SHIFT, total & ((1 << SHIFT) - 1));
+    let bound = floor + i128::from(rest > 0);
+    i64::try_from(bound).unwrap_or(if bound < 0 { i64::MIN } else { i64::MAX })
 }
 
 impl ExactRow {

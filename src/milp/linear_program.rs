@@ -128,6 +128,12 @@ impl LinearProgram {
         Ok(())
     }
 
+    /// Holds a share between two values in all solves that follow.
+    pub fn hold(&mut self, column: usize, lower: i64, upper: i64) {
+        self.solver
+            .change_column_bounds(self.columns[column], to_float(lower)..=to_float(upper));
+    }
+
     /// Goes on for at most `iterations` of the simplex method, and for at most this time.
     pub fn solve(
         mut self,

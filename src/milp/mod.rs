@@ -13,7 +13,7 @@ mod scale;
 mod solve;
 
 pub use error::MilpError;
-pub use exact::{ExactColumn, ExactProgram, ExactRow, SHIFT, Sense, Unit};
+pub use exact::{ExactColumn, ExactProgram, ExactRow, Priced, SHIFT, Sense, Unit};
 pub use limits::{Limits, Remaining, Watch};
 pub use linear_program::{LinearProgram, ONE, Relaxed, Suggestion};
 pub use model::{Linear, Model, Variable};

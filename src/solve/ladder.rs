@@ -9,13 +9,13 @@ use paracompile_plan::plan::StoppedBy;
 
 use super::judge::{Fault, Placed};
 use super::{Instance, Method, judge};
-use crate::mapping::decompose::{block_count, series};
+use crate::mapping::decompose::{Rung, block_count, series};
 use crate::mapping::exact::{self, solve_exactly};
 use crate::mapping::fine::{self, FineError, Formulation, Settings};
 use crate::mapping::frontier::{self, Coverage, Reached};
 use crate::mapping::{
-    Budget, Effort, ListRule, Outcome, Problem, Proof, Search, Solution, Work, improve,
-    lower_bound, relaxation_bound, schedule, single,
+    Budget, Effort, ListRule, Outcome, Problem, Proof, Relaxation, Relaxed, Search, Solution, Work,
+    improve, lower_bound, relaxation_bound, schedule, single,
 };
 use crate::milp::{Limits, Remaining, Watch};
 
@@ -142,9 +142,27 @@ const SHARE_OF_BOUNDS: f64 = 0.85;
 const EVERYTHING: Work = Work {
     rounds: 60,
     trials: 12,
-    nodes: NonZeroU32::new(100),
+    nodes: NonZeroU32::new(20000),
     refutations: 8,
+    repairs: 40,
 };
+
+/// Bounds of a block between gates in a turn of it, if the clock ends them.
+const fn work_of_turn(turn: u32) -> Work {
+    Work {
+        rounds: if turn == 0 { 25 } else { 60 },
+        trials: if turn == 0 { 3 } else { 12 },
+        nodes: None,
+        refutations: 0,
+        repairs: 0,
+    }
+}
+
+/// Turns of a block, if the clock ends them.
+const TURNS: u32 = 2;
+
+/// Programs of blocks with more pairs of operators and processors take as long as those of the whole.
+const MOST_PAIRS_OF_BLOCK: usize = 450;
 
 /// Bounds by counted work.
 const fn work(effort: Effort) -> Work {
@@ -153,11 +171,13 @@ const fn work(effort: Effort) -> Work {
         Effort::Normal => (25, 3, None, 0),
         Effort::Thorough => (60, 10, NonZeroU32::new(1000), 4),
     };
+    let repairs = 4;
     Work {
         rounds,
         trials,
         nodes,
         refutations,
+        repairs,
     }
 }
 
@@ -253,18 +273,39 @@ impl<'a> Ladder<'a> {
             let problem = ladder.problem;
             let effort = ladder.request.effort;
             // What is one block is the business of the turns that follow.
-            let rung = |block: &Problem, known: Outcome<Solution>| {
+            let has_clock = ladder.request.left.is_some();
+            let improve = |block: &Problem, known: Outcome<Solution>, turn: u32| {
                 if block.operators.len() == problem.operators.len() {
-                    known
-                } else {
-                    by_turns(block, &known, effort, budget)
+                    return known;
                 }
+                let pairs = block.operators.len() * block.homes.len();
+                let work = match has_clock {
+                    false => Some(work(effort)),
+                    true => (pairs <= MOST_PAIRS_OF_BLOCK).then(|| work_of_turn(turn)),
+                };
+                let moves = if turn == 0 {
+                    effort.moves(block.operators.len())
+                } else {
+                    0
+                };
+                by_turns(block, known, moves, work, budget)
             };
-            series(problem, effort, &rung, budget)
+            let turns = if has_clock { TURNS } else { 1 };
+            series(
+                problem,
+                effort,
+                Rung {
+                    improve: &improve,
+                    turns,
+                },
+                budget,
+            )
         });
         if let Some(solved) = solved {
             self.offer(solved.solution, &solved.methods.to_string());
-            let is_certified = self.request.effort != Effort::Thorough;
+            // Only the counted work of a thorough search asks the MILP solver about blocks.
+            let is_certified =
+                self.request.left.is_some() || self.request.effort != Effort::Thorough;
             self.raise(solved.bound.count(), is_certified, "series")?;
         }
         Ok(())
@@ -276,7 +317,10 @@ impl<'a> Ladder<'a> {
         if self.is_done() {
             return Ok(());
         }
-        self.relax(1.0, work(self.request.effort))
+        let Some(mut relaxation) = Relaxation::new(self.problem) else {
+            return Ok(());
+        };
+        self.relax(&mut relaxation, 1.0, work(self.request.effort))
     }
 
     /// Search and bounds until the clock ends them.
@@ -284,6 +328,7 @@ impl<'a> Ladder<'a> {
     /// A first search says how fast it is, so that the next ones take their shares in one walk each: that finds more than several short ones.
     fn timed_turns(&mut self, left: &(dyn Fn() -> Duration + Sync)) -> Result<(), SolveError> {
         let problem = self.problem;
+        let mut relaxation = Relaxation::new(problem);
         let mut search = Search::new(problem, self.solution.clone(), SEED);
         let mut speed = None;
         while !self.is_done() && self.stopped_by(None).is_none() {
@@ -301,23 +346,29 @@ impl<'a> Ladder<'a> {
             self.offer(search.best().clone(), Method::LocalSearch.name());
             if speed.is_none() {
                 speed = Some(per_second(moves, before.saturating_sub(left())));
-            } else if !self.is_done() {
-                self.relax(SHARE_OF_BOUNDS, EVERYTHING)?;
+            } else if !self.is_done()
+                && let Some(relaxation) = &mut relaxation
+            {
+                self.relax(relaxation, SHARE_OF_BOUNDS, EVERYTHING)?;
             }
         }
         Ok(())
     }
 
     /// Raises the bound by linear and integer programs, within a share of the time that is left.
-    fn relax(&mut self, share: f64, work: Work) -> Result<(), SolveError> {
-        let relaxed = self.within(share, |ladder, budget| {
-            relaxation_bound(
-                ladder.problem,
-                Nanoseconds::new(ladder.value),
-                Nanoseconds::new(ladder.bound),
-                work,
-                budget,
-            )
+    fn relax(
+        &mut self,
+        relaxation: &mut Relaxation<'_>,
+        share: f64,
+        work: Work,
+    ) -> Result<(), SolveError> {
+        let known = Nanoseconds::new(self.value);
+        let floor = Relaxed {
+            bound: Nanoseconds::new(self.bound),
+            certified: Nanoseconds::new(self.certified),
+        };
+        let relaxed = self.within(share, |_, budget| {
+            relaxation.raise(known, floor, work, budget)
         });
         self.raise(relaxed.certified.count(), true, "cut LP")?;
         self.raise(relaxed.bound.count(), false, "MILP")
@@ -557,23 +608,27 @@ impl<'a> Ladder<'a> {
 /// Search and bounds for a block between gates, by counted work.
 fn by_turns(
     block: &Problem,
-    known: &Outcome<Solution>,
-    effort: Effort,
+    known: Outcome<Solution>,
+    moves: u64,
+    work: Option<Work>,
     budget: Budget<'_>,
 ) -> Outcome<Solution> {
-    let moves = effort.moves(block.operators.len());
-    let found = improve(block, &known.value, moves, budget);
+    let found = if moves > 0 {
+        improve(block, &known.value, moves, budget)
+    } else {
+        known.value
+    };
     let value = schedule(block, &found).objective.makespan;
     let floor = known.proof.bound(value);
-    let relaxed = relaxation_bound(block, value, floor, work(effort), budget);
+    let bound = work.map_or(floor, |work| {
+        relaxation_bound(block, value, floor, work, budget).bound
+    });
     Outcome {
         value: found,
-        proof: if relaxed.bound >= value {
+        proof: if bound >= value {
             Proof::Optimal
         } else {
-            Proof::WithinGap {
-                bound: relaxed.bound,
-            }
+            Proof::WithinGap { bound }
         },
     }
 }

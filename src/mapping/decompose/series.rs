@@ -27,8 +27,22 @@ pub struct Series {
     pub blocks: usize,
 }
 
-/// What improves value or bound of a block, with one place of entry and exit, that the exact search left open.
-pub type Rung<'a> = &'a dyn Fn(&Problem, Outcome<Solution>) -> Outcome<Solution>;
+/// What improves value or bound of a block, with one place of entry and exit, that is open.
+#[derive(Clone, Copy)]
+pub struct Rung<'a> {
+    /// Told which turn of the block it is; the first comes behind the exact search.
+    pub improve: &'a dyn Fn(&Problem, Outcome<Solution>, u32) -> Outcome<Solution>,
+    /// Turns of a block.
+    pub turns: u32,
+}
+
+impl std::fmt::Debug for Rung<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rung")
+            .field("turns", &self.turns)
+            .finish_non_exhaustive()
+    }
+}
 
 /// Solves `problem` block by block.
 ///
@@ -49,7 +63,12 @@ pub fn series(
             .iter()
             .enumerate()
             .map(|(block, &(entry, exit))| (block, entry, exit))
-            .find(|&(block, entry, exit)| !blocks[block].cell(entry, exit).is_tried);
+            .filter(|&(block, entry, exit)| {
+                let cell = blocks[block].cell(entry, exit);
+                let is_new = cell.turns == 0;
+                is_new || cell.is_open() && cell.turns < rung.turns && !budget.should_stop()
+            })
+            .min_by_key(|&(block, entry, exit)| blocks[block].cell(entry, exit).turns);
         let Some((block, entry, exit)) = open else {
             // What was not asked for has no value; the shortest way by bounds has one everywhere.
             let (_, way) = shortest(&blocks, |cell| cell.known.as_ref().map(|known| known.0))?;
@@ -75,7 +94,15 @@ struct Cell {
     /// No mapping takes less; `None` if there is none.
     bound: Option<u64>,
     known: Option<(u64, Solution, Method)>,
-    is_tried: bool,
+    /// How often it was worked on.
+    turns: u32,
+}
+
+impl Cell {
+    /// Whether value and bound are apart.
+    fn is_open(&self) -> bool {
+        matches!((&self.known, self.bound), (Some((value, ..)), Some(bound)) if bound < *value)
+    }
 }
 
 impl Block {
@@ -107,36 +134,66 @@ impl Block {
         let variant = self.variant(entry, exit);
         let at = entry * self.exits.len() + exit;
         let cell = &mut self.cells[at];
-        cell.is_tried = true;
-        let Some(start) = heft(&variant) else {
-            cell.bound = None;
-            return;
-        };
-        let count = variant.operators.len();
-        let start = if count <= LARGEST_AT_ONCE {
-            start
-        } else {
-            improve(&variant, &start, MOVES, budget)
-        };
+        let turn = cell.turns;
+        cell.turns += 1;
         let bound = Nanoseconds::new(cell.bound.unwrap_or(0));
-        let exact = solve_exactly(&variant, &start, effort.exact_states(), budget);
-        let method = if exact.is_some() {
-            Method::Exact
-        } else {
-            Method::LocalSearch
+        let (mut outcome, method) = match cell.known.take() {
+            Some((_, solution, method)) => {
+                let proof = Proof::WithinGap { bound };
+                (
+                    Outcome {
+                        value: solution,
+                        proof,
+                    },
+                    method,
+                )
+            }
+            None => match first_outcome(&variant, bound, effort, budget) {
+                Some(found) => found,
+                None => {
+                    cell.bound = None;
+                    return;
+                }
+            },
         };
-        let mut outcome = exact.unwrap_or(Outcome {
-            value: start,
-            proof: Proof::WithinGap { bound },
-        });
         if outcome.proof != Proof::Optimal {
-            outcome = rung(&variant, outcome);
+            outcome = (rung.improve)(&variant, outcome, turn);
         }
         let value = schedule(&variant, &outcome.value).objective.makespan;
         let bound = bound.max(outcome.proof.bound(value));
         cell.bound = Some(bound.count());
         cell.known = Some((value.count(), outcome.value, method));
     }
+}
+
+/// What the exact search makes of a block; `None` if there is no mapping.
+fn first_outcome(
+    variant: &Problem,
+    bound: Nanoseconds,
+    effort: Effort,
+    budget: Budget<'_>,
+) -> Option<(Outcome<Solution>, Method)> {
+    let start = heft(variant)?;
+    let count = variant.operators.len();
+    let start = if count <= LARGEST_AT_ONCE {
+        start
+    } else {
+        improve(variant, &start, MOVES, budget)
+    };
+    let exact = solve_exactly(variant, &start, effort.exact_states(), budget);
+    Some(match exact {
+        Some(outcome) => (outcome, Method::Exact),
+        None => {
+            let proof = Proof::WithinGap { bound };
+            (
+                Outcome {
+                    value: start,
+                    proof,
+                },
+                Method::LocalSearch,
+            )
+        }
+    })
 }
 
 /// Up to this size the exact search finds good schedules faster than a local one.
@@ -191,14 +248,14 @@ fn first_cell(variant: &Problem) -> Cell {
         return Cell {
             bound: None,
             known: None,
-            is_tried: true,
+            turns: u32::MAX,
         };
     }
     if variant.operators.len() > 1 {
         return Cell {
             bound: Some(lower_bound(variant).count()),
             known: None,
-            is_tried: false,
+            turns: 0,
         };
     }
     let best = (0..variant.homes.len())
@@ -213,7 +270,7 @@ fn first_cell(variant: &Problem) -> Cell {
     Cell {
         bound: best.as_ref().map(|(value, _)| *value),
         known: best.map(|(value, solution)| (value, solution, Method::SingleProcessor)),
-        is_tried: true,
+        turns: u32::MAX,
     }
 }
 
@@ -314,9 +371,10 @@ mod tests {
     use super::super::super::schedule;
     use super::*;
 
-    fn as_it_is(_: &Problem, outcome: Outcome<Solution>) -> Outcome<Solution> {
-        outcome
-    }
+    const AS_IT_IS: Rung<'_> = Rung {
+        improve: &|_, outcome, _| outcome,
+        turns: 2,
+    };
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(200))]
@@ -325,7 +383,7 @@ mod tests {
         fn blocks_in_series_have_the_optimum_of_the_whole(seed: u64, blocks in 1..4_usize, processors in 1..4_usize) {
             let whole = random_series(seed, blocks, processors);
             let optimum = brute_force_best(&whole);
-            let found = series(&whole, Effort::Normal, &as_it_is, Budget::UNLIMITED);
+            let found = series(&whole, Effort::Normal, AS_IT_IS, Budget::UNLIMITED);
             prop_assert_eq!(found.is_some(), optimum.is_some());
             if let (Some(found), Some(optimum)) = (found, optimum) {
                 let makespan = schedule(&whole, &found.solution).objective.makespan;
@@ -338,7 +396,7 @@ mod tests {
     #[test]
     fn inception_is_solved_block_by_block() {
         let (problem, known) = instance("incv3_p3");
-        let found = series(&problem, Effort::Quick, &as_it_is, Budget::UNLIMITED).unwrap();
+        let found = series(&problem, Effort::Quick, AS_IT_IS, Budget::UNLIMITED).unwrap();
         assert!(found.blocks >= 20, "{} blocks", found.blocks);
         assert_eq!(found.bound.count(), known);
         assert_eq!(

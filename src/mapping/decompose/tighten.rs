@@ -157,6 +157,7 @@ fn share(effort: Effort) -> Option<(Work, Cost)> {
         trials,
         nodes: None,
         refutations: 0,
+        repairs: 0,
     };
     match effort {
         Effort::Quick => None,

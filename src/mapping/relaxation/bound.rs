@@ -4,19 +4,17 @@
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
+use std::rc::Rc;
 
 use paracompile_plan::Nanoseconds;
 
 use crate::mapping::{Budget, Problem};
-use crate::milp::{
-    self, Limits, LinearProgram, MilpError, Relaxed as LinearStatus, Scale, Status, Watch,
-};
 
 use super::cuts::Cut;
 use super::ground::{Ground, signed};
-use super::separate::{Point, separate};
+use super::orders::Pair;
 use super::spans::Span;
-use super::statement::Statement;
+use super::trials::Search;
 use super::windows::Windows;
 
 /// Larger times do not fit the fixed point of relaxed values.
@@ -25,19 +23,8 @@ const LARGEST: u64 = 1 << 40;
 /// Pairs of operators and processors of the largest problem: one solve of a larger program takes minutes.
 const MOST_PAIRS: usize = 4_000;
 
-/// Simplex iterations between two questions whether to stop.
-const SLICE: u32 = 5_000;
-
-/// Rounds that raise the bound by less than a [`STALL`]th of the horizon before a horizon is left.
-const STALLED: u32 = 4;
-const STALL: i64 = 5_000;
-
-/// Programs with whole assignments a horizon: after each, rows that its point violates are added.
-const REPAIRS: u32 = 2;
-
-/// Of the interval that is left, a trial takes this many tenths, and one that is closer to the bound than a [`CLOSE`]th of the makespan is not worth it.
+/// Of the interval that is left, a trial takes this many tenths.
 const TENTHS: i64 = 3;
-const CLOSE: i64 = 2_000;
 
 /// How much counted work a bound may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +37,8 @@ pub struct Work {
     pub nodes: Option<NonZeroU32>,
     /// Horizons that the integer program tries.
     pub refutations: u32,
+    /// How often each of these gets rows and orders that its point violates, and is solved again.
+    pub repairs: u32,
 }
 
 /// What a relaxation proves.
@@ -61,7 +50,7 @@ pub struct Relaxed {
     pub certified: Nanoseconds,
 }
 
-/// Raises `floor`, a bound that is known, towards `known`, the makespan of a schedule.
+/// Raises `floor`, a certified bound, towards `known`, the makespan of a schedule.
 ///
 /// Problems of more than 4,000 pairs of operators and processors, or of times of more than 2^40 ns, keep the floor.
 pub fn relaxation_bound(
@@ -71,213 +60,127 @@ pub fn relaxation_bound(
     work: Work,
     budget: Budget<'_>,
 ) -> Relaxed {
-    let mut relaxed = Relaxed {
+    let floor = Relaxed {
         bound: floor,
         certified: floor,
     };
-    let pairs = problem.operators.len() * problem.homes.len();
-    let is_in_range = known.count() < LARGEST && (2..=MOST_PAIRS).contains(&pairs);
-    if !is_in_range || floor >= known || problem.operators.len() < 2 {
-        return relaxed;
-    }
-    let ground = Ground::new(problem);
-    let mut search = Search {
-        ground: &ground,
-        budget,
-        rounds: work.rounds,
-        low: signed(floor.count()),
-        high: signed(known.count()),
-        active: BTreeSet::new(),
-        present: BTreeSet::new(),
-    };
-    let trials = work.trials.saturating_add(1);
-    search.bisect(trials, search.high - 1, Search::linear_below);
-    relaxed.certified = unsigned(search.low);
-    if let Some(nodes) = work.nodes {
-        let first = search.between(search.high);
-        search.bisect(work.refutations, first, |search, trial| {
-            search.integer_below(trial, nodes)
-        });
-    }
-    relaxed.bound = unsigned(search.low);
-    relaxed
+    Relaxation::new(problem).map_or(floor, |mut relaxation| {
+        relaxation.raise(known, floor, work, budget)
+    })
 }
 
-struct Search<'a> {
-    ground: &'a Ground<'a>,
-    budget: Budget<'a>,
-    rounds: u32,
+/// The relaxation of a problem, with all that was learned about it.
+pub struct Relaxation<'a> {
+    pub(super) ground: Rc<Ground<'a>>,
     /// No schedule is shorter.
-    low: i64,
+    pub(super) low: i64,
+    /// The same by integer arithmetic alone.
+    pub(super) certified: i64,
     /// The makespan of a schedule.
-    high: i64,
+    pub(super) high: i64,
+    /// The lower end at which the linear program was last at its wits' end.
+    pub(super) settled: Option<i64>,
     /// Rows with a multiplier at the end of the last horizon.
-    active: BTreeSet<Cut>,
+    pub(super) active: BTreeSet<Cut>,
     /// Rows of the last horizon.
-    present: BTreeSet<Cut>,
+    pub(super) present: BTreeSet<Cut>,
+    /// Rows that points of the integer program violated, and orders that they left open.
+    pub(super) repairs: BTreeSet<Cut>,
+    pub(super) decided: BTreeSet<Pair>,
+    /// The largest horizon for which a pair of operator and processor is known to be in no schedule.
+    pub(super) out_below: Vec<Vec<i64>>,
 }
 
-impl Search<'_> {
+impl std::fmt::Debug for Relaxation<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Relaxation")
+            .field("low", &self.low)
+            .field("high", &self.high)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Relaxation<'a> {
+    /// Nothing is learned yet; `None` for problems that are too large or have nothing to be decided.
+    pub fn new(problem: &'a Problem) -> Option<Self> {
+        let pairs = problem.operators.len() * problem.homes.len();
+        if pairs > MOST_PAIRS || problem.operators.len() < 2 {
+            return None;
+        }
+        Some(Self {
+            ground: Rc::new(Ground::new(problem)),
+            low: 0,
+            certified: 0,
+            high: 0,
+            settled: None,
+            active: BTreeSet::new(),
+            present: BTreeSet::new(),
+            repairs: BTreeSet::new(),
+            decided: BTreeSet::new(),
+            out_below: vec![vec![i64::MIN; problem.homes.len()]; problem.operators.len()],
+        })
+    }
+
+    /// Raises `floor`, bounds that are known, towards `known`, the makespan of a schedule.
+    pub fn raise(
+        &mut self,
+        known: Nanoseconds,
+        floor: Relaxed,
+        work: Work,
+        budget: Budget<'_>,
+    ) -> Relaxed {
+        if known.count() >= LARGEST || floor.bound >= known {
+            return floor;
+        }
+        self.high = signed(known.count());
+        self.certified = self.certified.max(signed(floor.certified.count()));
+        self.low = self.low.max(signed(floor.bound.count()));
+        let is_certified = self.low == self.certified;
+        if self.settled != Some(self.low) {
+            let mut search = Search {
+                relaxation: self,
+                work,
+                budget,
+            };
+            let trials = work.trials.saturating_add(1);
+            search.bisect(trials, search.relaxation.high - 1, Search::linear_below);
+            if !budget.should_stop() {
+                self.settled = Some(self.low);
+            }
+        }
+        if is_certified {
+            self.certified = self.low;
+        }
+        if let Some(nodes) = work.nodes {
+            let first = self.between(self.high);
+            let mut search = Search {
+                relaxation: self,
+                work,
+                budget,
+            };
+            search.bisect(work.refutations, first, |search, trial| {
+                search.integer_below(trial, nodes)
+            });
+        }
+        Relaxed {
+            bound: unsigned(self.low),
+            certified: unsigned(self.certified),
+        }
+    }
+
     /// A horizon not far above what is refuted, below one that could not be.
-    fn between(&self, open: i64) -> i64 {
+    pub(super) fn between(&self, open: i64) -> i64 {
         self.low + (open - self.low) * TENTHS / 10
     }
 
-    /// Tries horizons, ever closer to what is refuted.
-    fn bisect(
-        &mut self,
-        trials: u32,
-        first: i64,
-        mut bound_below: impl FnMut(&mut Self, i64) -> Result<i64, MilpError>,
-    ) {
-        let mut trial = first;
-        let mut open = self.high;
-        for _ in 0..trials {
-            if self.low >= open || self.budget.should_stop() {
-                break;
-            }
-            // Trouble in the solver leaves the bound as it is: no bound is lost by not raising it.
-            let Ok(found) = bound_below(self, trial) else {
-                break;
-            };
-            if found > trial {
-                self.low = self.low.max(trial + 1);
-            } else {
-                self.low = self.low.max(found);
-                open = open.min(trial);
-            }
-            trial = self.between(open);
-            if trial <= self.low + self.high / CLOSE {
-                break;
-            }
-        }
-    }
-
-    /// A bound on every schedule that fits the horizon, certified; above the horizon there is none.
-    fn linear_below(&mut self, horizon: i64) -> Result<i64, MilpError> {
-        let Some(windows) = Windows::below(self.ground, horizon) else {
-            return Ok(horizon + 1);
-        };
-        let mut statement = Statement::new(self.ground, &windows, self.low);
-        self.tighten(&mut statement)
-    }
-
-    /// The same with whole assignments, by the solver's word.
-    fn integer_below(&mut self, horizon: i64, nodes: NonZeroU32) -> Result<i64, MilpError> {
-        let Some(windows) = Windows::below(self.ground, horizon) else {
-            return Ok(horizon + 1);
-        };
-        let mut statement = Statement::new(self.ground, &windows, self.low);
-        let mut bound = self.tighten(&mut statement)?;
-        let budget = self.budget;
-        let remaining = move || budget.remaining();
-        let limits = Limits {
-            nodes,
-            watch: Watch::Asked(&remaining),
-        };
-        let scale = Scale::new([1], self.high.unsigned_abs(), windows.time.len() + 1)?;
-        let mut is_choice = vec![false; statement.program.columns.len()];
-        for &x in statement.x.iter().flatten().flatten() {
-            is_choice[x] = true;
-        }
-        let mut present = self.present.clone();
-        for _ in 0..REPAIRS {
-            if bound > horizon || self.budget.should_stop() {
-                break;
-            }
-            let model = statement
-                .program
-                .to_model(&scale, |column| is_choice[column]);
-            let outcome = milp::solve(&model, &scale, None, &limits)?;
-            if outcome.status == Status::Infeasible {
-                return Ok(horizon + 1);
-            }
-            bound = bound.max(signed(scale.lower_bound(outcome.bound)));
-            let Some(found) = outcome.incumbent else {
-                break;
-            };
-            let values = statement.program.to_fixed(&scale, &found.values);
-            let point = Point::new(&statement, &values);
-            let wanted = separate(&point, self.low, &present, windows.time.len().max(100));
-            if wanted.is_empty() {
-                break;
-            }
-            for cut in wanted {
-                present.insert(cut);
-                let row = cut.row(&statement, self.low);
-                statement.program.rows.extend(row);
-            }
-        }
-        Ok(bound)
-    }
-
-    /// Solves the relaxation, adds the rows that its point violates, and so on; the best certified bound.
-    fn tighten(&mut self, statement: &mut Statement<'_>) -> Result<i64, MilpError> {
-        let windows = statement.windows;
-        let horizon = windows.horizon;
-        let base = statement.program.rows.len();
-        let mut cuts: Vec<Cut> = Vec::new();
-        let mut present = BTreeSet::new();
-        let mut wanted = self.first_cuts();
-        let mut linear: Option<LinearProgram> = None;
-        let mut best = self.low;
-        let mut stalled = 0;
-        for _ in 0..self.rounds {
-            for cut in wanted.drain(..).filter(|&cut| present.insert(cut)) {
-                let row = cut.row(statement, self.low);
-                if let Some(row) = row {
-                    cuts.push(cut);
-                    statement.program.rows.push(row);
-                }
-            }
-            let mut program = match linear.take() {
-                Some(program) => program,
-                None => LinearProgram::new(&statement.program)?,
-            };
-            for row in &statement.program.rows[program.rows()..] {
-                program.add(row)?;
-            }
-            let suggestion = loop {
-                let (next, suggestion) = program.solve(SLICE, self.budget.left())?;
-                program = next;
-                let is_over = suggestion.status != LinearStatus::Unfinished;
-                if is_over || self.budget.should_stop() {
-                    break suggestion;
-                }
-            };
-            let bound = statement.program.bound(&suggestion.multipliers);
-            let gain = bound.unwrap_or(best) - best;
-            best = best.max(bound.unwrap_or(best));
-            if suggestion.status == LinearStatus::Optimal {
-                self.active = cuts
-                    .iter()
-                    .zip(&suggestion.multipliers[base..])
-                    .filter(|&(_, &multiplier)| multiplier > 0)
-                    .map(|(&cut, _)| cut)
-                    .collect();
-            }
-            stalled = if gain < horizon / STALL {
-                stalled + 1
-            } else {
-                0
-            };
-            let is_over = best > horizon || stalled >= STALLED;
-            if suggestion.status != LinearStatus::Optimal || is_over || self.budget.should_stop() {
-                break;
-            }
-            let point = Point::new(statement, &suggestion.values);
-            wanted = separate(&point, self.low, &present, windows.time.len().max(100));
-            if wanted.is_empty() {
-                break;
-            }
-            linear = Some(program);
-        }
-        self.present = present;
-        Ok(best)
+    pub(super) fn windows(&self, horizon: i64) -> Option<Windows> {
+        Windows::below(&self.ground, horizon, |i, p| {
+            self.out_below[i][p] >= horizon
+        })
     }
 
     /// Rows that held the bound of the last horizon, or at first those of the whole stage.
-    fn first_cuts(&self) -> Vec<Cut> {
+    pub(super) fn first_cuts(&self) -> Vec<Cut> {
         if !self.active.is_empty() {
             return self.active.iter().copied().collect();
         }

@@ -1,19 +1,23 @@
 //! Lower bounds from a linear relaxation of the whole problem, certified in integers.
 //!
-//! No order of two operators is decided; that they share processors is seen through loads between events.
+//! The linear program decides no order of two operators; that they share processors is seen through loads between events.
 //! Families and formulas are in `docs/formulation.md`.
 
 mod bound;
 mod cuts;
 mod ground;
+mod integer;
+mod orders;
 #[cfg(test)]
 mod plant;
+mod probe;
 mod separate;
 mod spans;
 mod statement;
+mod trials;
 mod windows;
 
 #[cfg(test)]
 mod tests;
 
-pub use bound::{Relaxed, Work, relaxation_bound};
+pub use bound::{Relaxation, Relaxed, Work, relaxation_bound};

@@ -39,7 +39,15 @@ impl<'a> Point<'a> {
         }
     }
 
-    fn x(&self, i: usize, p: usize) -> i64 {
+    pub(super) fn start(&self, i: usize) -> i64 {
+        self.starts[i]
+    }
+
+    pub(super) fn end(&self, i: usize) -> i64 {
+        self.ends[i]
+    }
+
+    pub(super) fn x(&self, i: usize, p: usize) -> i64 {
         self.statement.x[i][p].map_or(0, |x| self.values[x])
     }
 }

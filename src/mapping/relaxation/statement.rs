@@ -119,7 +119,7 @@ impl<'a> Statement<'a> {
         });
     }
 
-    fn share_column(&mut self) -> usize {
+    pub(super) fn share_column(&mut self) -> usize {
         self.program.columns.push(ExactColumn {
             unit: Unit::Share,
             lower: 0,

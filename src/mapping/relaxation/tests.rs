@@ -9,6 +9,7 @@ use super::super::oracle::{Dice, INSTANCES, Shape, brute_force_best, instance, r
 use super::super::{Budget, Problem, Schedule, Solution, heft, improve, lower_bound, schedule};
 use super::cuts::Cut;
 use super::ground::{Ground, signed};
+use super::orders::decide;
 use super::plant::plant;
 use super::spans::{Span, Ways};
 use super::statement::Statement;
@@ -20,6 +21,7 @@ const BRIEF: Work = Work {
     trials: 6,
     nodes: NonZeroU32::new(20),
     refutations: 3,
+    repairs: 4,
 };
 
 /// A solution in an order and on processors drawn at random.
@@ -121,13 +123,21 @@ fn broken_rows(
 ) -> Vec<String> {
     let horizon = signed(schedule.objective.makespan.count());
     let floor = signed(floor.count());
-    let Some(windows) = Windows::below(ground, horizon) else {
+    let Some(windows) = Windows::below(ground, horizon, |_, _| false) else {
         return vec!["no window is left".to_owned()];
     };
     let mut statement = Statement::new(ground, &windows, floor);
     for cut in every_cut(&statement, floor, stride) {
         let row = cut.row(&statement, floor);
         statement.program.rows.extend(row);
+    }
+    let count = solution.processors.len();
+    let precedes = &ground.precedence.precedes;
+    let mut orders = Vec::new();
+    for (i, j) in (0..count).flat_map(|i| (i + 1..count).step_by(stride).map(move |j| (i, j))) {
+        if !precedes[i][j] && !precedes[j][i] {
+            orders.push((decide(&mut statement, (i, j)), (i, j)));
+        }
     }
     let fits = solution
         .processors
@@ -137,9 +147,13 @@ fn broken_rows(
     if !fits {
         return vec!["a pair in use was dropped".to_owned()];
     }
-    statement
-        .program
-        .violations(&plant(&statement, solution, schedule))
+    let mut point = plant(&statement, solution, schedule);
+    for (y, (i, j)) in orders {
+        // The sequence decides, since operators without duration start together.
+        let place = |v: usize| solution.sequence.iter().position(|&other| other == v);
+        point[y] = i64::from(place(i) < place(j));
+    }
+    statement.program.violations(&point)
 }
 
 fn uses_required(problem: &Problem, solution: &Solution) -> bool {
@@ -192,7 +206,7 @@ proptest! {
         let optimum = brute_force_best(&problem).unwrap().makespan;
         let ground = Ground::new(&problem);
         let horizon = signed(optimum.count());
-        let windows = Windows::below(&ground, horizon).unwrap();
+        let windows = Windows::below(&ground, horizon, |_, _| false).unwrap();
         let mut statement = Statement::new(&ground, &windows, 0);
         for cut in every_cut(&statement, 0, 1) {
             let row = cut.row(&statement, 0);
@@ -240,6 +254,7 @@ fn no_bound_exceeds_a_known_value_and_the_rows_are_worth_their_time() {
             trials: 1,
             nodes: None,
             refutations: 0,
+            repairs: 0,
         };
         let known = Nanoseconds::new(known);
         let relaxed = relaxation_bound(&problem, known, floor, work, Budget::UNLIMITED);

@@ -20,12 +20,25 @@ pub(super) struct Windows {
 
 impl Windows {
     /// Windows below `horizon`, pairs that do not fit dropped until nothing changes; `None` where no schedule fits.
-    pub(super) fn below(ground: &Ground<'_>, horizon: i64) -> Option<Self> {
+    ///
+    /// Pairs that are known to be in no schedule below the horizon can be left out from the start.
+    pub(super) fn below(
+        ground: &Ground<'_>,
+        horizon: i64,
+        is_out: impl Fn(usize, usize) -> bool,
+    ) -> Option<Self> {
         let count = ground.problem.operators.len();
         let delays = ground.delays();
         let mut time: Vec<Vec<Option<i64>>> = (0..count)
-            .map(|i| (0..ground.processors).map(|p| ground.time(i, p)).collect())
+            .map(|i| {
+                (0..ground.processors)
+                    .map(|p| ground.time(i, p).filter(|_| !is_out(i, p)))
+                    .collect()
+            })
             .collect();
+        if time.iter().any(|times| times.iter().all(Option::is_none)) {
+            return None;
+        }
         loop {
             let head = heads(ground, &delays, &time);
             let tail = tails(ground, &delays, &time);
