@@ -534,7 +534,7 @@ mod tests {
                 most_labels: usize::MAX,
                 longest: Nanoseconds::MAX,
                 announce: &|asked| {
-                    count.set(count.get() + usize::from(asked[0].start == 0) * asked.len())
+                    count.set(count.get() + usize::from(asked[0].start == 0) * asked.len());
                 },
                 offers: &table,
             };
