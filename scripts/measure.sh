@@ -35,6 +35,11 @@ for model in googlenet inception_v3 inception_v4; do
     # A stage whose bound is its value is proven optimal.
     grep -h '"gap"' "$folder/$model/front.json" | sort | uniq -c | sed 's/^ */    plans: /'
 done
+# Equal processors: three NPU cores.
+for model in googlenet inception_v4 nasnetalarge; do
+    measure "map $model on rk3588" \
+        "$binary" "models/$model.onnx" --soc rk3588 --out "$folder/$model-rk3588" --quiet
+done
 measure "inspect inception_v4" "$binary" inspect models/inception_v4.onnx
 if [ $large = yes ]; then
     for field in raw_data float_data; do

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use paracompile_frontend::cost::CostTable;
+use paracompile_frontend::soc::Symmetry;
 use paracompile_plan::front::{EnergyAxis, PointsSearched};
 use paracompile_plan::plan::StoppedBy;
 use paracompile_plan::{Bytes, Nanojoules, Nanoseconds};
@@ -15,7 +16,9 @@ use super::points::{Choice, mappers, powers, tables_of};
 use super::{CompileError, Options, Points};
 use crate::constraints::Eligibility;
 use crate::mapping::decompose::{StageGraph, StageMapper};
-use crate::pipeline::{Candidate, Capacity, MemoryDemand, Searched, Sources, pipelines};
+use crate::pipeline::{
+    Candidate, Capacity, MemoryDemand, Sameness, Searched, Sources, pipelines, symmetry,
+};
 
 /// What a search found, and what nothing can be better than.
 #[derive(Clone, Debug)]
@@ -66,7 +69,12 @@ pub(super) fn explore(
     let choice = options
         .points
         .map(|points| Choice::new(inputs, points.tables, points.fixed));
-    let mapper = StageMapper::new(stage_graph(inputs, eligibility), mapper_options(options));
+    let graph = stage_graph(inputs, eligibility).up_to(interchangeable(
+        inputs,
+        eligibility,
+        options.points,
+    ));
+    let mapper = StageMapper::new(graph, mapper_options(options));
     step("mapping blocks");
     mapper.prepare(&|done, count| options.progress.blocks(done, count));
     let known = mapper.one_stage();
@@ -106,6 +114,23 @@ pub(super) fn explore(
         baselines,
         tight: demand.names(),
         stopped_by,
+    })
+}
+
+/// Which processors may swap places in the plans of a run.
+fn interchangeable(
+    inputs: &Inputs<'_>,
+    eligibility: &Eligibility,
+    points: Option<Points<'_>>,
+) -> Symmetry {
+    let elsewhere = points.map_or(&[][..], |points| points.tables.tables());
+    let tables: Vec<&CostTable> = std::iter::once(inputs.table).chain(elsewhere).collect();
+    let fixed = points.map_or(&[][..], |points| points.fixed);
+    symmetry(Sameness {
+        fused: &inputs.segments.graph,
+        tables: &tables,
+        allows: &|op, processor| eligibility.allows(op, processor),
+        is_fixed: &|processor| fixed.get(processor.index()).copied().unwrap_or(false),
     })
 }
 
@@ -167,7 +192,14 @@ fn search(
 ) -> Searched {
     let elsewhere = match (options.points, choice) {
         (Some(points), Some(choice)) => {
-            mappers(inputs, points.tables, choice, eligibility, options)
+            let symmetry = fastest.graph().symmetry();
+            mappers(
+                inputs,
+                points.tables,
+                choice,
+                (eligibility, symmetry),
+                options,
+            )
         }
         _ => Vec::new(),
     };

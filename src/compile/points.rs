@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use paracompile_frontend::cost::{CostTable, PointTables};
-use paracompile_frontend::soc::{ProcessorId, ProcessorSet};
+use paracompile_frontend::soc::{ProcessorId, ProcessorSet, Symmetry};
 use paracompile_plan::Milliwatts;
 use paracompile_plan::front::PointsSearched;
 
@@ -61,13 +61,16 @@ impl Choice {
     }
 
     /// The combinations for each set of processors, without that of the table itself.
+    ///
+    /// Of sets and combinations that swaps of interchangeable processors make of each other there is one: the set with the first of them, the combination in which their points ascend.
     fn combinations(
         &self,
         base: &[usize],
         all: ProcessorSet,
+        symmetry: &Symmetry,
     ) -> BTreeMap<Vec<usize>, Vec<ProcessorSet>> {
         let mut serves: BTreeMap<Vec<usize>, Vec<ProcessorSet>> = BTreeMap::new();
-        for set in all.subsets() {
+        for set in symmetry.subsets(all) {
             let points = if set.len() == 1 {
                 &self.alone
             } else {
@@ -87,8 +90,16 @@ impl Choice {
                     })
                     .collect();
             }
+            let is_sorted = |combination: &[usize]| {
+                symmetry.orbits().iter().all(|&orbit| {
+                    let own = orbit.intersection(set);
+                    own.iter()
+                        .map(|processor| combination[processor.index()])
+                        .is_sorted()
+                })
+            };
             for combination in combinations {
-                if combination != base {
+                if combination != base && is_sorted(&combination) {
                     serves.entry(combination).or_default().push(set);
                 }
             }
@@ -124,11 +135,11 @@ pub(super) fn mappers<'a>(
     inputs: &Inputs<'_>,
     tables: &PointTables,
     choice: &Choice,
-    eligibility: &Eligibility,
+    (eligibility, symmetry): (&Eligibility, &Symmetry),
     options: &Options<'a>,
 ) -> Vec<AtPoints<'a>> {
     let base = &inputs.table.operating_points;
-    let combinations = choice.combinations(base, allowed(inputs));
+    let combinations = choice.combinations(base, allowed(inputs), symmetry);
     let several = combinations
         .values()
         .filter(|sets| sets.iter().any(|set| set.len() > 1))
@@ -137,8 +148,10 @@ pub(super) fn mappers<'a>(
         .into_iter()
         .map(|(points, serves)| {
             let table = tables.at(&points);
+            // It answers for the sets that it serves; under which sets in use is the whole search's symmetry.
             let graph = StageGraph::new(inputs.segments, &table, allowed(inputs))
-                .only(|op, processor| eligibility.allows(op, processor));
+                .only(|op, processor| eligibility.allows(op, processor))
+                .up_to(symmetry.clone());
             let options = MapperOptions {
                 shared_by: (several / SHARED).max(1),
                 ..mapper_options(options)
@@ -178,4 +191,30 @@ pub(super) fn tables_of(
         }
     }
     costs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interchangeable_processors_share_combinations_of_points() {
+        let points = vec![vec![0], vec![0, 1], vec![0, 1]];
+        let choice = Choice {
+            alone: points.clone(),
+            together: points,
+        };
+        let all = ProcessorSet::first(3);
+        let set = ProcessorSet::from_bits;
+        let combinations = choice.combinations(&[0; 3], all, &Symmetry::NONE);
+        assert_eq!(combinations.len(), 3);
+        let symmetry = Symmetry::new(3, |a, b| a.index() > 0 && b.index() > 0);
+        let combinations = choice.combinations(&[0; 3], all, &symmetry);
+        let expected = BTreeMap::from([
+            (vec![0, 0, 1], vec![set(0b110), set(0b111)]),
+            (vec![0, 1, 0], vec![set(0b010), set(0b011)]),
+            (vec![0, 1, 1], vec![set(0b110), set(0b111)]),
+        ]);
+        assert_eq!(combinations, expected);
+    }
 }

@@ -259,6 +259,36 @@ impl Places {
     }
 }
 
+impl Problem {
+    /// The same problem with all of `twins` alike: as the first of them that there is.
+    pub(super) fn with_twins(mut self, twins: &[usize]) -> Self {
+        let twins: Vec<usize> = twins
+            .iter()
+            .copied()
+            .filter(|&p| p < self.homes.len())
+            .collect();
+        let Some(&first) = twins.first() else {
+            return self;
+        };
+        for &twin in &twins {
+            self.homes[twin] = self.homes[first];
+            for operator in &mut self.operators {
+                operator.times[twin] = operator.times[first];
+                operator.energies[twin] = operator.energies[first];
+            }
+            let is_required = self.must_use >> first & 1;
+            self.must_use = self.must_use & !(1 << twin) | is_required << twin;
+        }
+        // Whatever ran on one of them alone may run nowhere now.
+        for operator in &mut self.operators {
+            if operator.times.iter().all(Option::is_none) {
+                operator.times.fill(Some(Nanoseconds::new(5)));
+            }
+        }
+        self
+    }
+}
+
 /// A random problem with unsupported operators, entering tensors, outputs, zero durations and ties.
 pub(super) fn random_problem(seed: u64, shape: Shape) -> Problem {
     let mut dice = Dice(seed);

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use paracompile_frontend::soc::{ProcessorId, ProcessorSet};
+use paracompile_frontend::soc::{ProcessorId, ProcessorSet, Renaming};
 use paracompile_plan::Nanoseconds;
 use paracompile_plan::plan::StoppedBy;
 
@@ -43,6 +43,18 @@ pub struct StageProof {
     pub scope: String,
     /// Why the search stopped.
     pub stopped_by: StoppedBy,
+}
+
+impl StageMapping {
+    /// The same stage on equivalent processors.
+    #[must_use]
+    pub fn renamed(mut self, renaming: &Renaming) -> Self {
+        self.processors = self.processors.iter().map(|p| renaming.of(p)).collect();
+        for processor in &mut self.placement {
+            *processor = renaming.of(*processor);
+        }
+        self
+    }
 }
 
 impl PipelineMapping {

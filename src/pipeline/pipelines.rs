@@ -1,10 +1,13 @@
 //! From stage mappings to complete pipelines: the search, once for each final processor set.
+//!
+//! Of sets that differ only in which of several interchangeable processors they have, one final set is searched, and stages are asked for on one set; what is found is renamed to the processors that the pipeline takes.
+//! That is exact: a final set that is searched has the first processors of each orbit, so that swapping its members leaves it, and with it all slowdowns, as they are.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use paracompile_frontend::soc::ProcessorSet;
+use paracompile_frontend::soc::{ProcessorSet, Symmetry};
 use paracompile_plan::{Milliwatts, Nanojoules, Nanoseconds};
 use rayon::prelude::*;
 
@@ -57,9 +60,10 @@ pub struct Searched {
     pub share: u32,
 }
 
-/// All pipelines of at most `max_stages` stages that no other of the same strategy on the same processors covers, by processor set, strategy, then latency.
+/// All pipelines of at most `max_stages` stages that no other of the same strategy on the same processors covers, by processor set, strategy, then latency; one of those that swaps of interchangeable processors make of each other.
 ///
 /// `allowed` is what the chip offers; a plan may leave processors unused.
+/// Which processors are interchangeable is what the fastest mapper's graph says.
 /// `cuts` is the number of cut points.
 pub fn pipelines(
     sources: Sources<'_>,
@@ -68,7 +72,8 @@ pub fn pipelines(
     max_stages: usize,
     budget: Budget<'_>,
 ) -> Searched {
-    let sets: Vec<ProcessorSet> = allowed.subsets().collect();
+    let symmetry = sources.fastest.graph().symmetry();
+    let sets: Vec<ProcessorSet> = symmetry.subsets(allowed).collect();
     let found: Vec<Searched> = sets
         .par_iter()
         .map(|&used| on_exactly(sources, cuts, used, max_stages, budget))
@@ -97,11 +102,16 @@ fn on_exactly(
         fastest, demand, ..
     } = sources;
     let limits = demand.limits();
+    let symmetry = fastest.graph().symmetry();
     let entries = Entries::new(fastest.entry_at_start());
     let announce = |asked: &[Asked]| {
-        let known: Vec<(Asked, Arc<Entry>)> = asked
+        let equivalent: BTreeSet<Asked> = asked
             .iter()
-            .map(|&asked| (asked, entries.at(asked.entry)))
+            .map(|&asked| represented(symmetry, asked))
+            .collect();
+        let known: Vec<(Asked, Arc<Entry>)> = equivalent
+            .into_iter()
+            .map(|asked| (asked, entries.at(asked.entry)))
             .collect();
         known
             .par_iter()
@@ -109,6 +119,7 @@ fn on_exactly(
     };
     let offers_share = Cell::new(0);
     let offers = |asked: Asked| {
+        let asked = represented(symmetry, asked);
         let entry = entries.at(asked.entry);
         let (offered, share) = sources.offered(asked, &entry, used);
         offers_share.set(share.max(offers_share.get()));
@@ -141,6 +152,7 @@ fn on_exactly(
     let space = Space {
         cuts,
         used,
+        symmetry,
         max_stages,
         memory_limits: limits.clone(),
         most_labels: sources.most_labels,
@@ -164,12 +176,21 @@ fn on_exactly(
     }
 }
 
+/// The question that has the same answers, but for the names of processors.
+fn represented(symmetry: &Symmetry, asked: Asked) -> Asked {
+    Asked {
+        processors: symmetry.representative(asked.processors),
+        ..asked
+    }
+}
+
 fn complete(
     sources: Sources<'_>,
     entries: &Entries,
     used: ProcessorSet,
     found: Found,
 ) -> Candidate {
+    let symmetry = sources.fastest.graph().symmetry();
     let count = found.stages.len();
     let mut points: Vec<usize> = match sources.elsewhere {
         [] => Vec::new(),
@@ -186,14 +207,17 @@ fn complete(
                 processors: chosen.processors,
                 is_last: index + 1 == count,
             };
+            let asked = represented(symmetry, asked);
+            let renaming = symmetry.renaming(chosen.processors);
             let (offered, _) = sources.offered(asked, &entries.at(chosen.entry), used);
             let offered = &offered[chosen.offer];
             if let Some(index) = offered.elsewhere {
-                for processor in chosen.processors.iter() {
-                    points[processor.index()] = sources.elsewhere[index].points[processor.index()];
+                for processor in asked.processors.iter() {
+                    points[renaming.of(processor).index()] =
+                        sources.elsewhere[index].points[processor.index()];
                 }
             }
-            offered.mapping()
+            offered.mapping().renamed(&renaming)
         })
         .collect();
     Candidate {

@@ -3,6 +3,7 @@
 //! State: (cut point, processors used so far, where each live tensor is, whether every stage so far has one processor).
 //! The last part keeps the best pipeline of each strategy, which is worth knowing even where another strategy beats it.
 //! For a fixed final set `A` a label is extended by a stage on processors that are still free; the search runs once for each `A`, because slowdowns depend on it (rule M4), and the caller merges the fronts.
+//! Interchangeable processors are taken in order: a stage takes the first free members of each orbit, so that the processors used so far are determined by how many of each orbit they are, and every pipeline is found under one of its equivalent names.
 //! Where tensors are belongs to the state, since the cheapest stage may leave its tensor on the wrong side of a slow link.
 //! The search is exact over the cut points and the stage offers that it is given.
 //! It knows no graph: offers carry numbers, and entries are numbered by the caller.
@@ -10,7 +11,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use paracompile_frontend::soc::ProcessorSet;
+use paracompile_frontend::soc::{ProcessorSet, Symmetry};
 use paracompile_plan::plan::Strategy;
 use paracompile_plan::{Bytes, Milliwatts, Nanojoules, Nanoseconds};
 
@@ -36,7 +37,7 @@ pub struct Offer {
 }
 
 /// A question for stages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Asked {
     /// Cut point where they start.
     pub start: usize,
@@ -54,6 +55,8 @@ pub struct Space<'a> {
     pub cuts: usize,
     /// The final set `A`: every processor of it is used.
     pub used: ProcessorSet,
+    /// Which processors can swap places without changing an answer but for their names.
+    pub symmetry: &'a Symmetry,
     /// The largest number of stages.
     pub max_stages: usize,
     /// Size of each limited memory that can bind.
@@ -183,7 +186,7 @@ pub fn search(space: &Space<'_>, interrupted: &dyn Fn() -> bool) -> Fronts {
         let asked: Vec<Asked> = states
             .keys()
             .filter(|state| is_open(state))
-            .flat_map(|state| questions(cut, state, space.used))
+            .flat_map(|state| questions(cut, state, space))
             .collect();
         (space.announce)(&asked);
         for (state, mut labels) in states {
@@ -199,7 +202,7 @@ pub fn search(space: &Space<'_>, interrupted: &dyn Fn() -> bool) -> Fronts {
             if !is_open(&state) {
                 continue;
             }
-            for asked in questions(cut, &state, space.used) {
+            for asked in questions(cut, &state, space) {
                 let processors = asked.processors;
                 let offers = (space.offers)(asked);
                 for (index, offer) in offers.iter().enumerate() {
@@ -243,11 +246,11 @@ pub fn search(space: &Space<'_>, interrupted: &dyn Fn() -> bool) -> Fronts {
     }
 }
 
-/// Every set of free processors, for a stage behind `state`.
-fn questions(cut: usize, state: &State, used: ProcessorSet) -> impl Iterator<Item = Asked> {
-    let free = used.without(state.used);
+/// Every set of free processors, one of all that are equivalent, for a stage behind `state`.
+fn questions(cut: usize, state: &State, space: &Space<'_>) -> impl Iterator<Item = Asked> {
+    let free = space.used.without(state.used);
     let entry = state.entry;
-    free.subsets().map(move |processors| Asked {
+    space.symmetry.subsets(free).map(move |processors| Asked {
         start: cut,
         entry,
         processors,
@@ -441,6 +444,7 @@ mod tests {
             let space = Space {
                 cuts,
                 used,
+                symmetry: &Symmetry::NONE,
                 max_stages,
                 memory_limits: vec![Bytes::new(limit)],
                 most_labels: usize::MAX,
@@ -469,6 +473,78 @@ mod tests {
         }
     }
 
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(100))]
+        #[test]
+        fn canonical_sets_alone_find_the_same_costs(
+            seed in any::<u64>(),
+            cuts in 2usize..6,
+            kinds in prop::collection::vec(0usize..2, 2..5),
+            max_stages in 1usize..5,
+            limit in 3u64..20,
+            most_labels in prop_oneof![Just(usize::MAX), Just(4)],
+        ) {
+            let used = ProcessorSet::first(kinds.len());
+            let symmetry = Symmetry::new(kinds.len(), |a, b| kinds[a.index()] == kinds[b.index()]);
+            // What a set answers depends on how many of each kind it has.
+            let table = |asked: Asked| {
+                let processors = symmetry.representative(asked.processors);
+                Arc::new(answers(seed, cuts, Asked { processors, ..asked }))
+            };
+            let costs = |symmetry: &Symmetry| {
+                let space = Space {
+                    cuts,
+                    used,
+                    symmetry,
+                    max_stages,
+                    memory_limits: vec![Bytes::new(limit)],
+                    most_labels,
+                    longest: Nanoseconds::new(100),
+                    announce: &|_| (),
+                    offers: &table,
+                };
+                let fronts = search(&space, &|| false);
+                let mut costs: Vec<_> = fronts
+                    .found
+                    .iter()
+                    .map(|found| {
+                        let Cost { latency, bottleneck, energy, .. } = found.cost;
+                        (latency, bottleneck, energy)
+                    })
+                    .collect();
+                costs.sort_unstable();
+                (costs, fronts.share)
+            };
+            prop_assert_eq!(costs(&symmetry), costs(&Symmetry::NONE));
+        }
+    }
+
+    #[test]
+    fn interchangeable_processors_are_asked_for_once() {
+        let used = ProcessorSet::first(3);
+        let asked = |symmetry: &Symmetry| {
+            let count = std::cell::Cell::new(0);
+            let table = |asked| Arc::new(answers(7, 6, asked));
+            let space = Space {
+                cuts: 6,
+                used,
+                symmetry,
+                max_stages: 3,
+                memory_limits: Vec::new(),
+                most_labels: usize::MAX,
+                longest: Nanoseconds::MAX,
+                announce: &|asked| {
+                    count.set(count.get() + usize::from(asked[0].start == 0) * asked.len());
+                },
+                offers: &table,
+            };
+            search(&space, &|| false);
+            count.get()
+        };
+        assert_eq!(asked(&Symmetry::NONE), 7);
+        assert_eq!(asked(&Symmetry::new(3, |_, _| true)), 3);
+    }
+
     #[test]
     fn followed_back_stages_cost_what_the_label_says() {
         let used = ProcessorSet::first(3);
@@ -476,6 +552,7 @@ mod tests {
         let space = Space {
             cuts: 6,
             used,
+            symmetry: &Symmetry::NONE,
             max_stages: 3,
             memory_limits: Vec::new(),
             most_labels: usize::MAX,

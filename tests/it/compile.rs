@@ -16,10 +16,19 @@ use paracompile::soc::Soc;
 use crate::command::{Desk, model};
 
 fn compiled(name: &str, granularity: Granularity, max_stages: Option<usize>) -> Compiled {
-    let imported = import(&model(name), &ImportOptions::default()).expect("the model is committed");
     let soc = Soc::builtin("vim3").expect("vim3 is built in");
-    let table = CostTable::new(&imported.graph, &soc, &CostOverrides::default(), None)
-        .expect("vim3 runs every operator");
+    compiled_on(&soc, name, granularity, max_stages)
+}
+
+fn compiled_on(
+    soc: &Soc,
+    name: &str,
+    granularity: Granularity,
+    max_stages: Option<usize>,
+) -> Compiled {
+    let imported = import(&model(name), &ImportOptions::default()).expect("the model is committed");
+    let table = CostTable::new(&imported.graph, soc, &CostOverrides::default(), None)
+        .expect("the chip runs every operator");
     let options = Options {
         goal: Goal::Balanced,
         granularity,
@@ -184,25 +193,89 @@ fn the_hybrid_for_streams_is_a_pipeline_that_pays() {
 }
 
 #[test]
-fn the_bytes_do_not_depend_on_threads_or_on_the_run() {
-    let desk = Desk::new().with_model("googlenet.onnx");
-    let run = |out: &str, threads: &str| {
-        desk.run(&[
-            "googlenet.onnx",
-            "--soc",
-            "vim3",
-            "-q",
-            "--out",
-            out,
-            "--threads",
-            threads,
-        ])
-        .done();
-        desk.files(out)
+fn equal_cores_are_searched_once_and_the_front_stays() {
+    let equal = Soc::builtin("rk3588").expect("rk3588 is built in");
+    // Points that nobody goes to tell the cores apart and change no figure.
+    let mut apart = equal.clone();
+    for (name, more) in [("npu1", 1), ("npu2", 2)] {
+        let npu = apart.processor(name).expect("there are three");
+        let points = &mut apart.processors[npu].operating_points;
+        let point = points[0].clone();
+        points.extend(std::iter::repeat_n(point, more));
+    }
+    let [equal, apart] = [&equal, &apart]
+        .map(|soc| compiled_on(soc, "squeezenet1_1.onnx", Granularity::Auto, None).front);
+    assert!(equal.candidates * 3 < apart.candidates * 2);
+    let plans = |front: &paracompile::front::Front| -> Vec<(String, [f64; 3], f64)> {
+        let plans = front.plans.iter();
+        plans
+            .map(|plan| {
+                (
+                    plan.file.clone(),
+                    objectives(&plan.figures),
+                    plan.figures.gap,
+                )
+            })
+            .collect()
     };
-    let one = run("one", "1");
-    assert_eq!(one, run("two", "2"));
-    assert_eq!(one, run("one", "1"));
+    assert_eq!(plans(&equal), plans(&apart));
+}
+
+/// As they were when every set of cores was searched by itself.
+#[test]
+fn googlenet_on_equal_cores_has_the_known_front() {
+    let soc = Soc::builtin("rk3588").expect("rk3588 is built in");
+    let front = compiled_on(&soc, "googlenet.onnx", Granularity::Auto, None).front;
+    assert_eq!(front.plans.len(), 22);
+    let of = |label: Label| {
+        let plan = front.plans.iter().find(|plan| plan.labels.contains(&label));
+        let plan = plan.expect("every goal has its plan");
+        // In nanoseconds and nanojoules, so that equality is exact.
+        let figures = objectives(&plan.figures).map(|figure| format!("{:.0}", figure * 1e9));
+        (plan.file.as_str(), figures, plan.figures.gap.to_string())
+    };
+    let expected = [
+        (
+            Label::MinLatency,
+            "plans/01-hybrid-npu0_npu1+npu2.json",
+            ["3152396", "2288420", "4492780"],
+        ),
+        (
+            Label::Balanced,
+            "plans/07-hybrid-npu0_npu1+npu2_big.json",
+            ["3286191", "1831441", "5112424"],
+        ),
+        (
+            Label::MinEnergy,
+            "plans/18-single-npu0.json",
+            ["4222794", "4222794", "3853409"],
+        ),
+        (
+            Label::MaxThroughput,
+            "plans/21-hybrid-npu0_npu1_npu2_little+gpu_big.json",
+            ["5937004", "1449485", "13383544"],
+        ),
+    ];
+    for (label, file, figures) in expected {
+        let figures = figures.map(str::to_owned);
+        assert_eq!(of(label), (file, figures, "0".to_owned()));
+    }
+}
+
+#[test]
+fn the_bytes_do_not_depend_on_threads_or_on_the_run() {
+    for (model, soc) in [("googlenet.onnx", "vim3"), ("squeezenet1_1.onnx", "rk3588")] {
+        let desk = Desk::new().with_model(model);
+        let run = |out: &str, threads: &str| {
+            let fixed = [model, "--soc", soc, "-q", "--out", out];
+            desk.run(&[&fixed[..], &["--threads", threads]].concat())
+                .done();
+            desk.files(out)
+        };
+        let one = run("one", "1");
+        assert_eq!(one, run("two", "2"));
+        assert_eq!(one, run("one", "1"));
+    }
 }
 
 #[test]

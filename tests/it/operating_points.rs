@@ -3,15 +3,15 @@
 use paracompile::front::EnergyAxis;
 use paracompile::mapping::decompose::{MapperOptions, StageGraph, StageMapper};
 use paracompile::mapping::{Budget, Effort, Granularity};
-use paracompile::pipeline::{AtPoints, MemoryDemand, Searched, Sources, pipelines};
-use paracompile_frontend::soc::ProcessorSet;
+use paracompile::pipeline::{AtPoints, MemoryDemand, Searched, Sources, pipelines, symmetry};
+use paracompile_frontend::soc::{ProcessorSet, Symmetry};
 use paracompile_plan::{Milliwatts, Nanoseconds};
 use paracompile_testkit::brute_force::pipelines::Point;
 use paracompile_testkit::case::Case;
 use paracompile_testkit::random::{Classes, cases};
 use proptest::prelude::*;
 
-use crate::oracle::{Both, SIZES, rules, undominated};
+use crate::oracle::{Both, SIZES, rules, sameness, undominated, with_twins};
 
 const OPTIONS: MapperOptions<'static> = MapperOptions {
     granularity: Granularity::Auto,
@@ -70,10 +70,20 @@ fn powers(both: &Both) -> Vec<Milliwatts> {
 }
 
 fn searched(both: &Both, elsewhere: &[AtPoints<'_>], energy: EnergyAxis) -> Searched {
+    searched_up_to(both, elsewhere, energy, Symmetry::NONE)
+}
+
+fn searched_up_to(
+    both: &Both,
+    elsewhere: &[AtPoints<'_>],
+    energy: EnergyAxis,
+    symmetry: Symmetry,
+) -> Searched {
     let table = &both.built.costs;
     let allowed = ProcessorSet::first(table.soc.processors.len());
     let options = MapperOptions { energy, ..OPTIONS };
-    let mapper = StageMapper::new(StageGraph::new(&both.segments, table, allowed), options);
+    let graph = StageGraph::new(&both.segments, table, allowed).up_to(symmetry);
+    let mapper = StageMapper::new(graph, options);
     let demand = MemoryDemand::new(&both.segments.graph, table);
     let sources = Sources {
         fastest: &mapper,
@@ -114,6 +124,11 @@ fn compare(found: &Searched, expected: &[[u64; 3]], case: &Case) -> Result<(), T
         prop_assert_eq!(&values[..], expected, "{}", case.to_json());
         return Ok(());
     }
+    compare_near(found, expected, case)
+}
+
+fn compare_near(found: &Searched, expected: &[[u64; 3]], case: &Case) -> Result<(), TestCaseError> {
+    let values = objectives(found);
     for value in expected {
         let limit = u128::from(value[2]) * (1_000_000 + u128::from(found.share));
         let is_near = values.iter().any(|other| {
@@ -177,6 +192,69 @@ proptest! {
         // A plan's points are those of its stages together.
         for candidate in &found.candidates {
             prop_assert_eq!(candidate.points.len(), count);
+        }
+    }
+
+    /// Two equal processors in one stage at two points: which of them is slow makes no difference, so one of both is tried.
+    #[test]
+    fn interchangeable_processors_choose_their_points_freely(case in cases(SIZES, Classes::Mixed), rule in rules()) {
+        let case = simplified(&with_twins(&case, 0b110));
+        let count = case.soc.processors.len();
+        let fast = Both::new(&case, rule);
+        let all = ProcessorSet::first(count);
+        let slowed: Vec<(u16, Both)> = (1..1_u16 << count)
+            .map(|slow| (slow, Both::new(&at_points(&case, slow), rule)))
+            .collect();
+        let all_slow = &slowed[slowed.len() - 1].1.built.costs;
+        let twins = symmetry(sameness(&fast, &[&fast.built.costs, all_slow]));
+        prop_assert!(count == 1 || twins.orbits() == [all]);
+        let mut fronts = Vec::new();
+        for symmetry in [Symmetry::NONE, twins] {
+            let mut elsewhere = Vec::new();
+            for (slow, both) in &slowed {
+                let points: Vec<usize> = (0..count).map(|index| usize::from(slow >> index & 1)).collect();
+                let ascend = |set: &ProcessorSet| {
+                    symmetry.orbits().is_empty()
+                        || set.iter().map(|processor| points[processor.index()]).is_sorted()
+                };
+                let serves = symmetry
+                    .subsets(all)
+                    .filter(|set| slow & !set.bits() == 0)
+                    .filter(ascend)
+                    .collect();
+                elsewhere.push(AtPoints {
+                    mapper: StageMapper::new(
+                        StageGraph::new(&both.segments, &both.built.costs, all)
+                            .up_to(symmetry.clone()),
+                        OPTIONS,
+                    ),
+                    powers: powers(both),
+                    points,
+                    serves,
+                });
+            }
+            let found = searched_up_to(&fast, &elsewhere, EnergyAxis::Objective, symmetry);
+            for candidate in &found.candidates {
+                let power: Milliwatts = candidate
+                    .mapping
+                    .used()
+                    .iter()
+                    .map(|processor| match candidate.points[processor.index()] {
+                        0 => powers(&fast)[processor.index()],
+                        _ => powers(&slowed[slowed.len() - 1].1)[processor.index()],
+                    })
+                    .sum();
+                prop_assert_eq!(candidate.cost.power, power);
+            }
+            fronts.push(found);
+        }
+        if fronts.iter().all(|found| found.share == 0) {
+            prop_assert_eq!(objectives(&fronts[1]), objectives(&fronts[0]), "{}", case.to_json());
+        } else {
+            let expected = objectives(&fronts[0]);
+            let mut found = fronts.swap_remove(1);
+            found.share = found.share.max(fronts[0].share);
+            compare_near(&found, &expected, &case)?;
         }
     }
 

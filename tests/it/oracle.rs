@@ -10,14 +10,15 @@ use paracompile::mapping::{
     Budget, Effort, Granularity, PipelineMapping, StageMapping, StageProof,
 };
 use paracompile::partition::{CutRule, Segments, fuse, segment_by};
-use paracompile::pipeline::{Candidate, MemoryDemand, Sources, pipelines};
+use paracompile::pipeline::{Candidate, MemoryDemand, Sameness, Sources, pipelines, symmetry};
 use paracompile_frontend::arena::Id;
-use paracompile_frontend::soc::ProcessorSet;
+use paracompile_frontend::cost::CostTable;
+use paracompile_frontend::soc::{ProcessorSet, Symmetry};
 use paracompile_plan::plan::StoppedBy;
 use paracompile_plan::{Bytes, Milliwatts, Nanoseconds, Plan, check};
 use paracompile_testkit::brute_force::Instance;
 use paracompile_testkit::brute_force::pipelines::{self as enumerated, Point, Scope};
-use paracompile_testkit::case::{Built, Case, Cuts, Figures};
+use paracompile_testkit::case::{Built, Case, Contention, Cuts, Figures, Processor};
 use paracompile_testkit::random::{Classes, Sizes, cases};
 use proptest::prelude::*;
 
@@ -125,6 +126,20 @@ fn mapping(point: &Point) -> PipelineMapping {
 
 /// All pipelines that the search finds, and the names of the memories whose use it labels.
 fn candidates(both: &Both) -> (Vec<Candidate>, Vec<String>) {
+    candidates_up_to(both, symmetry(sameness(both, &[&both.built.costs])))
+}
+
+/// Whatever can be told apart at the operating points of `tables`.
+pub(crate) fn sameness<'a>(both: &'a Both, tables: &'a [&'a CostTable]) -> Sameness<'a> {
+    Sameness {
+        fused: &both.segments.graph,
+        tables,
+        allows: &|_, _| true,
+        is_fixed: &|_| false,
+    }
+}
+
+fn candidates_up_to(both: &Both, symmetry: Symmetry) -> (Vec<Candidate>, Vec<String>) {
     let (segments, table) = (&both.segments, &both.built.costs);
     let allowed = ProcessorSet::first(table.soc.processors.len());
     let options = MapperOptions {
@@ -135,7 +150,8 @@ fn candidates(both: &Both) -> (Vec<Candidate>, Vec<String>) {
         energy: EnergyAxis::ByProduct,
         budget: Budget::UNLIMITED,
     };
-    let mapper = StageMapper::new(StageGraph::new(segments, table, allowed), options);
+    let graph = StageGraph::new(segments, table, allowed).up_to(symmetry);
+    let mapper = StageMapper::new(graph, options);
     mapper.prepare(&|_, _| ());
     let demand = MemoryDemand::new(&segments.graph, table);
     let sources = Sources {
@@ -155,8 +171,11 @@ fn candidates(both: &Both) -> (Vec<Candidate>, Vec<String>) {
 
 /// What the search finds: (latency, interval, active energy) of what no other candidate dominates.
 fn searched(both: &Both) -> Vec<[u64; 3]> {
+    undominated_of(both, &candidates(both).0)
+}
+
+fn undominated_of(both: &Both, found: &[Candidate]) -> Vec<[u64; 3]> {
     let table = &both.built.costs;
-    let (found, _) = candidates(both);
     let values = found.iter().map(|candidate| {
         let cost = &candidate.cost;
         let power = candidate
@@ -173,6 +192,62 @@ fn searched(both: &Both) -> Vec<[u64; 3]> {
         ]
     });
     undominated(values.collect())
+}
+
+/// The case with some processors made equal to the first in everything: place, fusion, power, costs and contention.
+pub(crate) fn with_twins(case: &Case, twins: u16) -> Case {
+    let mut case = case.clone();
+    let first = case.soc.processors[0].clone();
+    let names: Vec<String> = case
+        .soc
+        .processors
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| *index > 0 && twins & (1 << index) != 0)
+        .map(|(_, processor)| processor.name.clone())
+        .collect();
+    for processor in &mut case.soc.processors {
+        if names.contains(&processor.name) {
+            *processor = Processor {
+                name: processor.name.clone(),
+                ..first.clone()
+            };
+        }
+    }
+    for operator in &mut case.graph.operators {
+        for costs in [&mut operator.time_ns, &mut operator.energy_nj] {
+            let of_first = costs.get(&first.name).copied();
+            for name in &names {
+                match of_first {
+                    Some(cost) => costs.insert(name.clone(), cost),
+                    None => costs.remove(name),
+                };
+            }
+        }
+        // Whatever ran on a twin alone runs everywhere now.
+        if operator.time_ns.is_empty() && operator.free.is_none() {
+            for processor in &case.soc.processors {
+                operator.time_ns.insert(processor.name.clone(), 3);
+            }
+        }
+    }
+    // One factor for each number of processors in use is symmetric in all of them.
+    let all: Vec<String> = case.soc.processors.iter().map(|p| p.name.clone()).collect();
+    case.soc.contention.clear();
+    for size in 2..=all.len() {
+        for bits in (0..1_u32 << all.len()).filter(|bits| bits.count_ones() as usize == size) {
+            let set: Vec<String> = (0..all.len())
+                .filter(|index| bits & (1 << index) != 0)
+                .map(|index| all[index].clone())
+                .collect();
+            let factor = 850 + 150 * bits.count_ones();
+            case.soc.contention.push(Contention {
+                factor: set.iter().map(|name| (name.clone(), factor)).collect(),
+                set,
+            });
+        }
+    }
+    case
 }
 
 /// The values that no other one is nowhere worse than, ascending.
@@ -281,6 +356,41 @@ proptest! {
                 prop_assert_eq!(peak, *labelled, "{}: {}", name, case.to_json());
             }
         }
+    }
+
+    #[test]
+    fn interchangeable_processors_leave_the_front_as_it_is(
+        case in cases(SIZES, Classes::Mixed),
+        rule in rules(),
+        twins in prop_oneof![Just(0b111_u16), Just(0b010), Just(0b100)],
+        room in prop::option::of(1u64..100),
+    ) {
+        let mut case = with_twins(&case, twins);
+        if let Some(room) = room {
+            let unlimited = Both::new(&case, rule).front();
+            for (index, memory) in case.soc.memories.iter_mut().enumerate() {
+                let most = unlimited.iter().map(|point| point.peaks[index]).max().unwrap_or(0);
+                memory.bytes = (most > 1).then(|| 1 + (most - 1) * room / 100);
+            }
+        }
+        let both = Both::new(&case, rule);
+        let symmetry = symmetry(sameness(&both, &[&both.built.costs]));
+        let count = case.soc.processors.len();
+        let is_twin = (1..count).any(|index| twins & (1 << index) != 0);
+        prop_assert!(!symmetry.orbits().is_empty() || !is_twin, "{}", case.to_json());
+        let (reduced, _) = candidates_up_to(&both, symmetry.clone());
+        let (full, _) = candidates_up_to(&both, Symmetry::NONE);
+        prop_assert!(reduced.len() <= full.len());
+        for candidate in &reduced {
+            let used = candidate.mapping.used();
+            prop_assert_eq!(used, symmetry.representative(used));
+            let estimate = both.estimate(&candidate.mapping);
+            let found = (estimate.latency, estimate.interval, estimate.energy_dynamic);
+            let cost = &candidate.cost;
+            prop_assert_eq!((cost.latency, cost.bottleneck, cost.energy), found);
+        }
+        let front = undominated_of(&both, &reduced);
+        prop_assert_eq!(front, undominated_of(&both, &full), "{}", case.to_json());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use paracompile_frontend::arena::Id;
 use paracompile_frontend::cost::CostTable;
-use paracompile_frontend::soc::{LocationId, ProcessorId, ProcessorSet};
+use paracompile_frontend::soc::{LocationId, ProcessorId, ProcessorSet, Symmetry};
 use paracompile_plan::{Nanojoules, Nanoseconds, Slowdown};
 
 use super::super::bounds::lower_bound;
@@ -43,6 +43,8 @@ pub struct StageGraph {
     branches: Vec<CoarseBranch>,
     /// Slowdown of each processor for each subset of `allowed` in use.
     slowdowns: BTreeMap<ProcessorSet, Vec<Slowdown>>,
+    /// Which processors may swap places in plans.
+    symmetry: Symmetry,
 }
 
 /// A part of the network on some processors, and how its indices are called outside.
@@ -158,7 +160,25 @@ impl StageGraph {
             allowed,
             branches: Vec::new(),
             slowdowns,
+            symmetry: Symmetry::NONE,
         }
+    }
+
+    /// The same network, of which plans are wanted up to swaps of interchangeable processors; `symmetry` must hold for all of it.
+    #[must_use]
+    pub fn up_to(mut self, symmetry: Symmetry) -> Self {
+        self.symmetry = symmetry;
+        self
+    }
+
+    /// Which processors may swap places in plans.
+    pub const fn symmetry(&self) -> &Symmetry {
+        &self.symmetry
+    }
+
+    /// The sets of processors that stages and plans are wanted on, ascending: one of all that are equivalent.
+    pub(super) fn sets(&self) -> impl Iterator<Item = ProcessorSet> {
+        self.symmetry.subsets(self.allowed)
     }
 
     /// The branches between two positions, counted from the first.
@@ -171,11 +191,12 @@ impl StageGraph {
             .collect()
     }
 
-    /// The supersets of `set` that may be used, ascending.
+    /// The set itself, and the supersets that plans are wanted on, ascending.
     pub(super) fn supersets(&self, set: ProcessorSet) -> impl Iterator<Item = ProcessorSet> {
         self.allowed
             .subsets()
             .filter(move |&other| set.is_subset(other))
+            .filter(move |&other| other == set || self.symmetry.is_canonical(other, self.allowed))
     }
 
     /// Slowdowns of all processors while `used` are in use.

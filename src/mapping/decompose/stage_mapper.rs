@@ -58,7 +58,7 @@ pub struct StageOption {
     pub slack: Nanojoules,
     /// Whether energy was an objective.
     axis: EnergyAxis,
-    /// Time and energy under every superset of `S` that may be used, ascending; `S` itself is the first.
+    /// Time and energy under `S` and every superset of it that plans are wanted on, ascending; `S` itself is the first.
     pub retimed: Vec<Retimed>,
     /// How its blocks were solved.
     pub methods: Methods,
@@ -69,7 +69,7 @@ pub struct StageOption {
 }
 
 impl StageOption {
-    /// Time and energy while `used` are in use; `None` if that is no superset of the stage's set within those allowed.
+    /// Time and energy while `used` are in use; `None` if that is neither the stage's set nor a superset that plans are wanted on.
     pub fn under(&self, used: ProcessorSet) -> Option<Retimed> {
         self.retimed
             .binary_search_by_key(&used, |retimed| retimed.used)
@@ -190,7 +190,7 @@ impl<'a> StageMapper<'a> {
         }
     }
 
-    /// Solves all blocks between gates, and what stages from a gate to an inner cut need of them, on all sets and for all entries, in parallel.
+    /// Solves all blocks between gates, and what stages from a gate to an inner cut need of them, on all sets that are wanted and for all entries, in parallel.
     /// Without it they are solved when they are asked for.
     ///
     /// Blocks on all processors come first, then on each alone, then on more, and parts of blocks last, so that a budget that ends early leaves whole stages.
@@ -201,7 +201,7 @@ impl<'a> StageMapper<'a> {
         for pair in separating.windows(2) {
             let (start, end) = (self.position(pair[0]), self.position(pair[1]));
             for entry in self.entries(pair[0]) {
-                for set in self.graph.allowed.subsets() {
+                for set in self.graph.sets() {
                     keys.push(BlockKey {
                         start,
                         end,

@@ -29,12 +29,12 @@ impl StageMapper<'_> {
 
     /// One operator after another, each where the sum of execution and moves is least (see [`crate::mapping::layer_switched`]), and that sum.
     ///
-    /// Every set of processors is tried under its own slowdown, so the sum is the least under rule M4 wherever [`LayerSwitched::is_least`] says so.
+    /// Every set of processors, one of all that are equivalent, is tried under its own slowdown, so the sum is the least under rule M4 wherever [`LayerSwitched::is_least`] says so.
     /// The stage has the processors that are used; the method names the sum, which the stage's time falls short of where operators overlap.
     /// What the budget leaves no time for is not tried, as the least sum is then unknown.
     pub fn whole_layer_switched(&self) -> Option<StageMapping> {
         let budget = self.budget();
-        let found = self.graph().allowed.subsets().filter_map(|set| {
+        let found = self.graph().sets().filter_map(|set| {
             let part = self.whole_part(set);
             let found = layer_switched_within(&part.problem, budget)?;
             Some((part, found))

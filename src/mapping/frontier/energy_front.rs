@@ -36,7 +36,8 @@ pub fn energy_front(
     for start in starts {
         let (signature, finish) = known(problem, leaving, start);
         if problem.must_use & !finish.used == 0 {
-            fronts.offer(&signature, finish);
+            let used = tables.twins.representative(finish.used);
+            fronts.offer(&signature, tables.twins.renamed(&finish, used));
         }
     }
     let ceilings = Ceilings::new(&tables, &fronts);
@@ -50,7 +51,15 @@ pub fn energy_front(
     for (signature, finish) in layers.finishes(&layer) {
         fronts.offer(&signature, finish);
     }
-    let mut exits: Vec<Exit> = fronts
+    let mut all = Fronts::default();
+    for (signature, front) in &fronts.by_signature {
+        for finish in front {
+            for used in tables.twins.equivalent(finish.used) {
+                all.offer(signature, tables.twins.renamed(finish, used));
+            }
+        }
+    }
+    let mut exits: Vec<Exit> = all
         .by_signature
         .iter()
         .flat_map(|(signature, front)| front.iter().map(|finish| exit(problem, signature, finish)))
@@ -221,6 +230,15 @@ mod tests {
         #[test]
         fn has_every_point_of_the_front_of_all_schedules(seed: u64, operators in 1..6_usize, processors in 1..4_usize, joined: bool) {
             let problem = random_problem(seed, Shape { operators, processors, joined });
+            let leaving = if joined { problem.operators[operators - 1].writes.clone() } else { Vec::new() };
+            let starts: Vec<Solution> = if seed & 1 == 0 { heft(&problem).into_iter().collect() } else { Vec::new() };
+            prop_assert_eq!(found(&problem, &leaving, &starts), expected(&problem, &leaving));
+        }
+
+        #[test]
+        fn has_every_point_where_processors_are_alike(seed: u64, operators in 1..6_usize, processors in 2..4_usize, twins in 0..3_usize, joined: bool) {
+            let problem = random_problem(seed, Shape { operators, processors, joined });
+            let problem = problem.with_twins([&[0, 1, 2][..], &[0, 2], &[1, 2]][twins]);
             let leaving = if joined { problem.operators[operators - 1].writes.clone() } else { Vec::new() };
             let starts: Vec<Solution> = if seed & 1 == 0 { heft(&problem).into_iter().collect() } else { Vec::new() };
             prop_assert_eq!(found(&problem, &leaving, &starts), expected(&problem, &leaving));

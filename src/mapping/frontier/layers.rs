@@ -89,8 +89,13 @@ impl<'a> Layers<'a> {
             for &operator in &before.ready {
                 let behind = self.layout(done | 1 << operator);
                 let step = Step::new(tables, operator, &before, &behind);
+                let mut skipped = 0;
                 for index in at..at + group {
                     for processor in tables.supported(operator) {
+                        if layer.stands_alike(tables, index, processor) {
+                            skipped += 1;
+                            continue;
+                        }
                         candidates.append(tables, layer, index, &step, processor, &mut bounds);
                         let last = candidates.nodes.len() - 1;
                         if !is_of_use(&candidates, last, &behind, &bounds) {
@@ -99,7 +104,7 @@ impl<'a> Layers<'a> {
                     }
                 }
                 if is_counted {
-                    let created = (group * tables.processors) as u64;
+                    let created = (group * tables.processors - skipped) as u64;
                     self.states_left = self.states_left.checked_sub(created)?;
                 }
             }

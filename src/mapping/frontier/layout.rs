@@ -1,5 +1,6 @@
 //! What states with the same set of done operators have in common.
 
+use super::state::LARGEST_PLACEMENT;
 use super::tables::{NEVER, Tables};
 
 /// The meaning of the numbers of a state, and bounds that depend on the set alone.
@@ -19,6 +20,8 @@ pub(super) struct Layout {
     pub(super) work: u64,
     pub(super) least_energy: u64,
     pub(super) remaining: u32,
+    /// The lowest bit of each done operator in a placement.
+    pub(super) placed: u128,
     /// Least tail of an operator to be done on processor `p` in class `c`, at `p · C + c`.
     pub(super) least_tails: Vec<u64>,
 }
@@ -72,6 +75,11 @@ impl Layout {
             pending,
             work: sum(&to_do, &tables.work),
             least_energy: sum(&to_do, &tables.least_energies),
+            placed: (0..tables.operators)
+                .filter(|&operator| is_done(operator))
+                .fold(0, |set, operator| {
+                    set | 1 << (4 * (LARGEST_PLACEMENT - 1 - operator))
+                }),
             remaining: u32::try_from(to_do.len()).expect("a block has few operators"),
             least_tails,
         }

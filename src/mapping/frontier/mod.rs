@@ -7,6 +7,7 @@
 //! Three passes: a narrow one that keeps few states and gives upper bounds, an exact one for the makespan, and an exact one for the energy under the least makespan.
 //! Bounds that prune are longest paths to the end and load prices; work is counted in states, so the answer does not depend on the machine.
 //! With energy as an objective of its own, one more pass keeps every state that can lead to a new point of the (makespan, energy) front.
+//! Processors that are alike are told apart only in the answers (`twins`).
 //! Larger problems (more than [`LARGEST`] operators) are for the MILP and the local search.
 
 mod energy_front;
@@ -16,6 +17,7 @@ mod layout;
 mod search;
 mod state;
 mod tables;
+mod twins;
 
 pub use energy_front::energy_front;
 pub use exits::{Coverage, Exit, Frontier, Reached};

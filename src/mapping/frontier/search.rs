@@ -46,7 +46,8 @@ pub fn solve_from(
     let mut incumbents = Incumbents::new(tables.masks.clone());
     for start in starts {
         let (signature, finish) = known(problem, leaving, start);
-        incumbents.offer(&signature, &finish);
+        let used = tables.twins.representative(finish.used);
+        incumbents.offer(&signature, &tables.twins.renamed(&finish, used));
     }
     let mut search = Search {
         layers: Layers::new(&tables, states, budget),
@@ -61,8 +62,19 @@ pub fn solve_from(
             reached = Reached::Objective;
         }
     }
-    let exits = incumbents
-        .into_finishes()
+    let finishes = incumbents.into_finishes();
+    let finishes = if tables.twins.is_empty() {
+        finishes
+    } else {
+        let mut all = Incumbents::new(tables.wanted.clone());
+        for (signature, finish) in finishes {
+            for used in tables.twins.equivalent(finish.used) {
+                all.offer(&signature, &tables.twins.renamed(&finish, used));
+            }
+        }
+        all.into_finishes()
+    };
+    let exits = finishes
         .into_iter()
         .map(|(signature, finish)| exit(problem, &signature, &finish))
         .collect();
@@ -181,7 +193,7 @@ impl Search<'_> {
             layer = next;
         }
         for (signature, finish) in self.layers.finishes(&layer) {
-            incumbents.offer(&signature, &finish);
+            incumbents.offer(&signature, &tables.twins.renamed(&finish, finish.used));
         }
         true
     }
@@ -356,6 +368,17 @@ mod tests {
             let mut problem = random_problem(seed, Shape { operators, processors, joined: false });
             problem.must_use = mask & ((1 << processors) - 1);
             compare(&problem, &[], Coverage::Required);
+        }
+
+        #[test]
+        fn processors_that_are_alike_have_the_optimum_of_brute_force(seed: u64, operators in 1..6_usize, processors in 2..4_usize, twins in 0..3_usize, mask in 0..8_u16, joined: bool) {
+            let mut problem = random_problem(seed, Shape { operators, processors, joined });
+            problem.must_use = mask & ((1 << processors) - 1);
+            let problem = problem.with_twins([&[0, 1, 2][..], &[0, 2], &[1, 2]][twins]);
+            compare(&problem, &[], Coverage::Required);
+            let problem = Problem { must_use: 0, ..problem };
+            let leaving = problem.operators[operators - 1].writes.clone();
+            compare(&problem, &leaving, Coverage::Every);
         }
 
         #[test]

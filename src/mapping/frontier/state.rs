@@ -2,6 +2,7 @@
 
 use super::layout::Layout;
 use super::tables::{NEVER, Tables, is_moved, mark, source_of};
+use super::twins::moved;
 
 /// States of one layer, their numbers in common vectors.
 #[derive(Debug, Default)]
@@ -151,6 +152,14 @@ impl Pool {
                 .map(|&free| free.max(start)),
         );
         self.times[times_at + processor] = end;
+        let shift = 4 * (LARGEST_PLACEMENT - 1 - operator);
+        let placement = self.put_in_order(
+            tables,
+            times_at,
+            node.used,
+            processor,
+            (node.placement | (processor as u128) << shift, behind.placed),
+        );
         let marks_at = self.marks.len();
         for (slot, source) in step.sources.iter().enumerate() {
             let tensor = behind.tracked[slot];
@@ -195,7 +204,6 @@ impl Pool {
         self.wait_for_processors(tables, times_at);
         lower_bounds(tables, behind, makespan, &self.times[times_at..], bounds);
         let bound = bounds.iter().copied().min().unwrap_or(NEVER);
-        let shift = 4 * (LARGEST_PLACEMENT - 1 - operator);
         let makespan = makespan.max(if behind.remaining == 0 { 0 } else { bound });
         self.nodes.push(Node {
             done: node.done | 1 << operator,
@@ -204,7 +212,7 @@ impl Pool {
             operator: u8::try_from(operator).expect("a block has few operators"),
             makespan,
             energy,
-            placement: node.placement | (processor as u128) << shift,
+            placement,
             bound,
             sum: self.times[times_at..]
                 .iter()
@@ -212,6 +220,53 @@ impl Pool {
             times_at,
             marks_at,
         });
+    }
+
+    /// Moves a processor that has just got an operator to its place among those that are alike, and hands back the placement under the new names.
+    ///
+    /// Those in use come first, and those that are free later before those that are free sooner; the others are in this order already, and it can only move forward.
+    fn put_in_order(
+        &mut self,
+        tables: &Tables<'_>,
+        times_at: usize,
+        used_before: u16,
+        processor: usize,
+        (placement, placed): (u128, u128),
+    ) -> u128 {
+        let Some((group, place)) = tables.twins.of(processor) else {
+            return placement;
+        };
+        let end = self.times[times_at + processor];
+        let is_before =
+            |&other: &usize| used_before & (1 << other) != 0 && self.times[times_at + other] >= end;
+        let target = group[..place]
+            .iter()
+            .take_while(|other| is_before(other))
+            .count();
+        if target == place {
+            return placement;
+        }
+        for at in (target..place).rev() {
+            self.times[times_at + group[at + 1]] = self.times[times_at + group[at]];
+        }
+        self.times[times_at + group[target]] = end;
+        let behind = (target..place).map(|at| (group[at], group[at + 1]));
+        moved(
+            placement,
+            placed,
+            behind.chain([(processor, group[target])]),
+        )
+    }
+
+    /// Whether a processor stands as another one before it that is alike, so that it need not be tried.
+    pub(super) fn stands_alike(&self, tables: &Tables<'_>, index: usize, processor: usize) -> bool {
+        let Some((group, place @ 1..)) = tables.twins.of(processor) else {
+            return false;
+        };
+        let node = &self.nodes[index];
+        let other = group[place - 1];
+        (node.used >> other & 1) == (node.used >> processor & 1)
+            && self.times[node.times_at + other] == self.times[node.times_at + processor]
     }
 
     /// A tensor that arrives before any processor there is free arrives early enough.

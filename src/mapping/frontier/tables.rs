@@ -5,6 +5,7 @@ use paracompile_plan::Nanoseconds;
 use super::super::bounds::load_prices;
 use super::super::{Problem, Tensor};
 use super::exits::{Coverage, Signature};
+use super::twins::Twins;
 
 /// More than any time; small enough that sums of a few stay numbers.
 pub(super) const NEVER: u64 = u64::MAX;
@@ -45,7 +46,10 @@ pub(super) struct Tables<'a> {
     pub(super) exit_tails: Vec<u64>,
     pub(super) least_energies: Vec<u64>,
     /// Sets of processors for which an answer is wanted, ascending.
+    pub(super) wanted: Vec<u16>,
+    /// Those of them that are searched: of sets that are the same up to swaps of processors that are alike, one.
     pub(super) masks: Vec<u16>,
+    pub(super) twins: Twins,
 }
 
 impl<'a> Tables<'a> {
@@ -70,7 +74,8 @@ impl<'a> Tables<'a> {
             })
             .collect();
         let eligible = problem.eligible();
-        let masks = match coverage {
+        let twins = Twins::new(problem);
+        let wanted: Vec<u16> = match coverage {
             Coverage::Required => vec![problem.must_use],
             Coverage::Every => (0..=eligible)
                 .filter(|mask| mask & !eligible == 0 && problem.must_use & !mask == 0)
@@ -107,7 +112,13 @@ impl<'a> Tables<'a> {
             work: Vec::new(),
             exit_tails: Vec::new(),
             least_energies: Vec::new(),
-            masks,
+            masks: wanted
+                .iter()
+                .copied()
+                .filter(|&mask| twins.representative(mask) == mask)
+                .collect(),
+            wanted,
+            twins,
         };
         tables.price_sum = tables.prices.iter().sum::<u64>().max(1);
         tables.fill_operators();

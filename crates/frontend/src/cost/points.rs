@@ -34,6 +34,11 @@ impl PointTables {
         Ok(Self { tables: tables? })
     }
 
+    /// Tables in which every processor is at each of its points at least once: all at the same, or at their last where they have fewer.
+    pub fn tables(&self) -> &[CostTable] {
+        &self.tables
+    }
+
     /// The costs with each processor at the point given for it.
     ///
     /// # Panics

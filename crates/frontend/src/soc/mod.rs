@@ -3,6 +3,7 @@
 mod chip;
 mod location;
 mod processor_set;
+mod symmetry;
 
 mod feature;
 
@@ -36,6 +37,7 @@ pub use location::{Location, LocationId};
 pub use overview::Overview;
 pub use processor_set::ProcessorSet;
 pub use sketch::{Bandwidth, ProcessorSketch, SketchError, sketch};
+pub use symmetry::{Renaming, Symmetry};
 pub use text::profile_text;
 
 pub(crate) use document::{parse, read_text, sha256_hex, syntax};

@@ -70,6 +70,18 @@ impl ProcessorSet {
         Self(self.0 | other.0)
     }
 
+    /// What is in both.
+    #[must_use]
+    pub const fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// Its first `count` processors; all of them if it has fewer.
+    #[must_use]
+    pub fn lowest(self, count: usize) -> Self {
+        self.iter().take(count).collect()
+    }
+
     /// `self` without `other`.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
