@@ -37,6 +37,9 @@ fn help_of_every_command() {
         ("help_check", &["check", "--help"]),
         ("help_compare", &["compare", "--help"]),
         ("help_report", &["report", "--help"]),
+        ("help_solve", &["solve", "--help"]),
+        ("help_soc_new", &["soc", "new", "--help"]),
+        ("help_soc_show", &["soc", "show", "--help"]),
     ] {
         assert_snapshot!(name, desk.run(arguments).done());
     }
