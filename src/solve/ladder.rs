@@ -1,110 +1,23 @@
 //! The ladder for a whole problem: list schedules, exact blocks between gates, then search and bounds by turns.
 
-use std::fmt;
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use paracompile_plan::Nanoseconds;
 use paracompile_plan::plan::StoppedBy;
 
-use super::judge::{Fault, Placed};
-use super::{Instance, Method, judge};
-use crate::mapping::decompose::{block_count, series};
+use super::judge::Placed;
+use super::{Answer, Instance, Method, Progress, Request, SolveError, judge};
+use crate::mapping::decompose::{Evidence, Settled, block_count, series};
 use crate::mapping::exact::{self, solve_exactly};
 use crate::mapping::fine::{self, FineError, Formulation, Settings};
 use crate::mapping::frontier::{self, Coverage, Reached};
 use crate::mapping::{
-    Budget, Effort, ListRule, Outcome, Problem, Proof, Search, Solution, Work, improve,
+    self, Budget, Effort, ListRule, Problem, RaisedBy, Search, Solution, Work, improve,
     lower_bound, relaxation_bound, schedule, single,
 };
 use crate::milp::{Limits, Remaining, Watch};
-
-/// What to solve an instance with.
-#[derive(Clone, Copy)]
-pub struct Request<'a> {
-    /// Which rungs.
-    pub method: Method,
-    /// Counted work where no proof is reached.
-    pub effort: Effort,
-    /// A value within this gap, in millionths, is good enough.
-    pub gap_millionths: u32,
-    /// Whether the user interrupted.
-    pub interrupted: &'a (dyn Fn() -> bool + Sync),
-    /// How much time is left; `None` without a limit, and then the answer is a function of the instance.
-    pub left: Option<&'a (dyn Fn() -> Duration + Sync)>,
-    /// Told of value and bound whenever one of them got better.
-    pub progress: &'a (dyn Fn(&Progress) + Sync),
-}
-
-/// How far a solve is.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    /// The best value so far.
-    pub value: u64,
-    /// No schedule is below.
-    pub bound: u64,
-}
-
-impl fmt::Debug for Request<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Request")
-            .field("method", &self.method)
-            .field("effort", &self.effort)
-            .finish_non_exhaustive()
-    }
-}
-
-/// A judged schedule and what is known about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
-    /// Its makespan, in units of the last digit.
-    pub value: u64,
-    /// No schedule is below.
-    pub bound: u64,
-    /// What is known of the same without trust in a solver's arithmetic; at most `bound`.
-    pub certified: u64,
-    /// How value and bound were found.
-    pub method: String,
-    /// Why the solve ended.
-    pub stopped_by: StoppedBy,
-    /// Where and when each operator runs, by the instance's numbers.
-    pub placed: Vec<Placed>,
-}
-
-impl Answer {
-    /// `1 − bound / value`.
-    #[expect(clippy::cast_precision_loss, reason = "a printed figure")]
-    pub fn gap(&self) -> f64 {
-        if self.value == self.bound {
-            0.0
-        } else {
-            1.0 - self.bound as f64 / self.value as f64
-        }
-    }
-}
-
-/// Why there is no answer.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SolveError {
-    /// The chosen method is not for problems of this kind.
-    #[error("{method}: {why}")]
-    Unsuitable {
-        /// The method.
-        method: &'static str,
-        /// What it lacks.
-        why: String,
-    },
-    /// A solver's claim that contradicts a schedule, or a schedule that is none: our fault.
-    #[error("a fault of paracompile: {0}")]
-    Refuted(String),
-}
-
-impl From<Fault> for SolveError {
-    fn from(fault: Fault) -> Self {
-        Self::Refuted(fault.to_string())
-    }
-}
 
 /// Solves an instance; the answer is judged from the instance alone.
 pub fn solve(instance: &Instance, request: &Request<'_>) -> Result<Answer, SolveError> {
@@ -144,6 +57,7 @@ const EVERYTHING: Work = Work {
     trials: 12,
     nodes: NonZeroU32::new(100),
     refutations: 8,
+    gap_millionths: 0,
 };
 
 /// Bounds by counted work.
@@ -158,6 +72,7 @@ const fn work(effort: Effort) -> Work {
         trials,
         nodes,
         refutations,
+        gap_millionths: 0,
     }
 }
 
@@ -253,19 +168,25 @@ impl<'a> Ladder<'a> {
             let problem = ladder.problem;
             let effort = ladder.request.effort;
             // What is one block is the business of the turns that follow.
-            let rung = |block: &Problem, known: Outcome<Solution>| {
+            let rung = |block: &Problem, known: Settled| {
                 if block.operators.len() == problem.operators.len() {
                     known
                 } else {
-                    by_turns(block, &known, effort, budget)
+                    by_turns(block, known, effort, budget)
                 }
             };
             series(problem, effort, &rung, budget)
         });
         if let Some(solved) = solved {
-            self.offer(solved.solution, &solved.methods.to_string());
-            let is_certified = self.request.effort != Effort::Thorough;
-            self.raise(solved.bound.count(), is_certified, "series")?;
+            let place = if solved.blocks > 1 {
+                " between gates"
+            } else {
+                ""
+            };
+            self.offer(solved.solution, &format!("{}{place}", solved.methods));
+            let by = format!("{}{place}", names(&solved.evidence));
+            self.raise(solved.certified.count(), true, &by)?;
+            self.raise(solved.bound.count(), false, &by)?;
         }
         Ok(())
     }
@@ -310,6 +231,12 @@ impl<'a> Ladder<'a> {
 
     /// Raises the bound by linear and integer programs, within a share of the time that is left.
     fn relax(&mut self, share: f64, work: Work) -> Result<(), SolveError> {
+        // The relaxation builds on the bound that it starts from.
+        let is_certified = self.certified >= self.bound;
+        let work = Work {
+            gap_millionths: self.request.gap_millionths,
+            ..work
+        };
         let relaxed = self.within(share, |ladder, budget| {
             relaxation_bound(
                 ladder.problem,
@@ -319,8 +246,11 @@ impl<'a> Ladder<'a> {
                 budget,
             )
         });
-        self.raise(relaxed.certified.count(), true, "cut LP")?;
-        self.raise(relaxed.bound.count(), false, "MILP")
+        // Where nothing gave a bound, it is the one that is known.
+        let name = |by: Option<RaisedBy>| by.map_or("", RaisedBy::name);
+        let by = name(relaxed.certified_by);
+        self.raise(relaxed.certified.count(), is_certified, by)?;
+        self.raise(relaxed.bound.count(), false, name(relaxed.bound_by))
     }
 
     fn frontier(&mut self) -> Result<(), SolveError> {
@@ -554,30 +484,104 @@ impl<'a> Ladder<'a> {
     }
 }
 
+/// What gave the bounds of blocks; that one operator is solved by looking at it needs no mention beside other blocks.
+fn names(evidence: &BTreeSet<Evidence>) -> String {
+    let is_told = |by: &&Evidence| evidence.len() == 1 || **by != Evidence::Single;
+    let names: Vec<&str> = evidence
+        .iter()
+        .filter(is_told)
+        .map(|by| by.name())
+        .collect();
+    names.join("+")
+}
+
 /// Search and bounds for a block between gates, by counted work.
-fn by_turns(
-    block: &Problem,
-    known: &Outcome<Solution>,
-    effort: Effort,
-    budget: Budget<'_>,
-) -> Outcome<Solution> {
+fn by_turns(block: &Problem, mut known: Settled, effort: Effort, budget: Budget<'_>) -> Settled {
     let moves = effort.moves(block.operators.len());
-    let found = improve(block, &known.value, moves, budget);
-    let value = schedule(block, &found).objective.makespan;
-    let floor = known.proof.bound(value);
-    let relaxed = relaxation_bound(block, value, floor, work(effort), budget);
-    Outcome {
-        value: found,
-        proof: if relaxed.bound >= value {
-            Proof::Optimal
-        } else {
-            Proof::WithinGap {
-                bound: relaxed.bound,
-            }
-        },
+    let before = value_of(block, &known.solution);
+    known.solution = improve(block, &known.solution, moves, budget);
+    let value = value_of(block, &known.solution);
+    if value < before {
+        known.found_by = mapping::Method::LocalSearch;
     }
+    let value = Nanoseconds::new(value);
+    let relaxed = relaxation_bound(block, value, known.bound, work(effort), budget);
+    // The relaxation builds on the bound that it starts from.
+    if known.certified == known.bound {
+        known.certified = relaxed.certified;
+    }
+    if let Some(by) = relaxed.bound_by {
+        known.bound = relaxed.bound;
+        known.bound_by = Evidence::Relaxation(by);
+    }
+    known
 }
 
 fn value_of(problem: &Problem, solution: &Solution) -> u64 {
     schedule(problem, solution).objective.makespan.count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read;
+    use super::*;
+
+    fn asked(method: Method) -> Request<'static> {
+        Request {
+            method,
+            effort: Effort::Quick,
+            gap_millionths: 0,
+            interrupted: &|| false,
+            left: None,
+            progress: &|_| (),
+        }
+    }
+
+    fn instance(name: &str) -> Instance {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/solver_tests/instances");
+        let text = std::fs::read_to_string(format!("{folder}/{name}.json")).unwrap();
+        read(&text, name, None).unwrap()
+    }
+
+    #[test]
+    fn each_rung_is_named_by_what_it_gave() {
+        for (name, method, expected) in [
+            ("incC_p3", Method::Exact, "heft, bound by exact"),
+            ("inc6_p3", Method::Auto, "exact"),
+            (
+                "incv3_p3",
+                Method::Auto,
+                "single+exact between gates, bound by intervals+exact between gates",
+            ),
+            (
+                "petr1_p3",
+                Method::LocalSearch,
+                "local-search, bound by intervals",
+            ),
+            ("lay50_p3", Method::Auto, "local-search, bound by cut LP"),
+            (
+                "tf4_p3",
+                Method::Auto,
+                "local-search, bound by intervals+cut LP between gates",
+            ),
+        ] {
+            let answer = solve(&instance(name), &asked(method)).unwrap();
+            assert_eq!(answer.method, expected, "{name}");
+            assert_eq!(answer.certified, answer.bound, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_builds_on_the_word_of_a_solver_is_not_certified() {
+        let instance = instance("lay50_p3");
+        let problem = instance.problem();
+        let request = asked(Method::Auto);
+        let mut ladder = Ladder::new(&problem, &request).unwrap();
+        let certified = ladder.certified;
+        let claim = certified + 1;
+        ladder.raise(claim, false, "a solver").unwrap();
+        ladder.relax(1.0, work(Effort::Quick)).unwrap();
+        assert!(ladder.bound >= claim);
+        assert_eq!(ladder.certified, certified);
+    }
 }

@@ -136,7 +136,7 @@ fn candidates(both: &Both) -> (Vec<Candidate>, Vec<String>) {
         budget: Budget::UNLIMITED,
     };
     let mapper = StageMapper::new(StageGraph::new(segments, table, allowed), options);
-    mapper.prepare(&|_, _| ());
+    mapper.prepare(&|_, _, _| ());
     let demand = MemoryDemand::new(&segments.graph, table);
     let sources = Sources {
         fastest: &mapper,

@@ -188,7 +188,7 @@ pub(crate) struct MapArgs {
     /// Use these processors alone
     #[arg(long, value_delimiter = ',', value_name = "A,B", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) processors: Vec<String>,
-    /// Stop improving a stage mapping within this gap, as a fraction
+    /// Neither improve nor prove further what is within this gap, for example 0.05 or 5%
     #[arg(long, value_name = "G", default_value_t = 0.0, value_parser = parse_gap, allow_negative_numbers = true)]
     pub(crate) gap: f64,
     /// Cut the search after this many seconds; the result then depends on the machine, and says so

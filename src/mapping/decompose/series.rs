@@ -5,12 +5,14 @@
 //! Matrices start as lower bounds, and only what lies on a shortest way is solved, until all of one is: most entries never are.
 //! What the exact search leaves open is handed to whoever asks, and keeps its bound.
 
+use std::collections::BTreeSet;
+
 use paracompile_plan::Nanoseconds;
 
 use super::super::exact::solve_exactly;
 use super::super::{
-    Budget, Effort, Method, Methods, Outcome, Problem, Proof, Solution, heft, improve, lower_bound,
-    schedule, single,
+    Budget, Effort, Method, Methods, Problem, Proof, RaisedBy, Solution, heft, improve,
+    lower_bound, schedule, single,
 };
 use super::cut_points::cut_points;
 
@@ -21,14 +23,58 @@ pub struct Series {
     pub solution: Solution,
     /// No mapping takes less.
     pub bound: Nanoseconds,
+    /// No mapping takes less, by integer arithmetic alone.
+    pub certified: Nanoseconds,
     /// How its blocks were solved.
     pub methods: Methods,
+    /// What gave the bounds of the blocks that the bound is the sum of.
+    pub evidence: BTreeSet<Evidence>,
     /// How many blocks there are.
     pub blocks: usize,
 }
 
-/// What improves value or bound of a block, with one place of entry and exit, that the exact search left open.
-pub type Rung<'a> = &'a dyn Fn(&Problem, Outcome<Solution>) -> Outcome<Solution>;
+/// How far a block with one place of entry and exit is solved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settled {
+    /// The best mapping.
+    pub solution: Solution,
+    /// What found it.
+    pub found_by: Method,
+    /// No mapping takes less.
+    pub bound: Nanoseconds,
+    /// No mapping takes less, by integer arithmetic alone.
+    pub certified: Nanoseconds,
+    /// What gave the bound.
+    pub bound_by: Evidence,
+}
+
+/// What gave a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Evidence {
+    /// All ways to run a block of one operator.
+    Single,
+    /// Paths, loads, and what lies between pairs of operators.
+    Intervals,
+    /// The exact search, or as far as it came.
+    Exact,
+    /// The relaxation.
+    Relaxation(RaisedBy),
+}
+
+impl Evidence {
+    /// For people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Single => "single",
+            Self::Intervals => "intervals",
+            Self::Exact => "exact",
+            Self::Relaxation(by) => by.name(),
+        }
+    }
+}
+
+/// What improves value or bound of a block that the exact search left open.
+pub type Rung<'a> = &'a dyn Fn(&Problem, Settled) -> Settled;
 
 /// Solves `problem` block by block.
 ///
@@ -52,8 +98,20 @@ pub fn series(
             .find(|&(block, entry, exit)| !blocks[block].cell(entry, exit).is_tried);
         let Some((block, entry, exit)) = open else {
             // What was not asked for has no value; the shortest way by bounds has one everywhere.
-            let (_, way) = shortest(&blocks, |cell| cell.known.as_ref().map(|known| known.0))?;
-            return Some(joined(&blocks, &way, Nanoseconds::new(bound)));
+            let (_, of_values) =
+                shortest(&blocks, |cell| cell.known.as_ref().map(|known| known.0))?;
+            let (certified, _) = shortest(&blocks, |cell| cell.certified)?;
+            let (solution, methods) = joined(&blocks, &of_values);
+            let cells = blocks.iter().zip(&way);
+            let cells = cells.map(|(block, &(entry, exit))| block.cell(entry, exit));
+            return Some(Series {
+                solution,
+                bound: Nanoseconds::new(bound),
+                certified: Nanoseconds::new(certified),
+                methods,
+                evidence: cells.map(|cell| cell.bound_by).collect(),
+                blocks: blocks.len(),
+            });
         };
         blocks[block].solve(entry, exit, effort, rung, budget);
     }
@@ -74,6 +132,9 @@ struct Block {
 struct Cell {
     /// No mapping takes less; `None` if there is none.
     bound: Option<u64>,
+    /// The same by integer arithmetic alone.
+    certified: Option<u64>,
+    bound_by: Evidence,
     known: Option<(u64, Solution, Method)>,
     is_tried: bool,
 }
@@ -110,32 +171,53 @@ impl Block {
         cell.is_tried = true;
         let Some(start) = heft(&variant) else {
             cell.bound = None;
+            cell.certified = None;
             return;
         };
         let count = variant.operators.len();
-        let start = if count <= LARGEST_AT_ONCE {
-            start
+        let (start, found_by) = if count <= LARGEST_AT_ONCE {
+            (start, Method::ListSchedule)
         } else {
-            improve(&variant, &start, MOVES, budget)
+            let improved = improve(&variant, &start, MOVES, budget);
+            (improved, Method::LocalSearch)
         };
-        let bound = Nanoseconds::new(cell.bound.unwrap_or(0));
-        let exact = solve_exactly(&variant, &start, effort.exact_states(), budget);
-        let method = if exact.is_some() {
-            Method::Exact
-        } else {
-            Method::LocalSearch
+        let value_of = |solution: &Solution| schedule(&variant, solution).objective.makespan;
+        let value = value_of(&start);
+        let bound = Nanoseconds::new(cell.bound.unwrap_or(0)).min(value);
+        let mut known = Settled {
+            solution: start,
+            found_by,
+            bound,
+            certified: bound,
+            bound_by: cell.bound_by,
         };
-        let mut outcome = exact.unwrap_or(Outcome {
-            value: start,
-            proof: Proof::WithinGap { bound },
-        });
-        if outcome.proof != Proof::Optimal {
-            outcome = rung(&variant, outcome);
+        let exact = solve_exactly(&variant, &known.solution, effort.exact_states(), budget);
+        if let Some(exact) = exact {
+            known.raise(exact.proof.bound(value_of(&exact.value)), Evidence::Exact);
+            if exact.proof == Proof::Optimal || value_of(&exact.value) < value {
+                known.found_by = Method::Exact;
+            }
+            known.solution = exact.value;
         }
-        let value = schedule(&variant, &outcome.value).objective.makespan;
-        let bound = bound.max(outcome.proof.bound(value));
-        cell.bound = Some(bound.count());
-        cell.known = Some((value.count(), outcome.value, method));
+        if known.bound < value_of(&known.solution) {
+            known = rung(&variant, known);
+        }
+        cell.bound = Some(known.bound.count());
+        cell.certified = Some(known.certified.count());
+        cell.bound_by = known.bound_by;
+        let value = value_of(&known.solution).count();
+        cell.known = Some((value, known.solution, known.found_by));
+    }
+}
+
+impl Settled {
+    /// A bound that rests on integer arithmetic alone.
+    fn raise(&mut self, bound: Nanoseconds, by: Evidence) {
+        self.certified = self.certified.max(bound);
+        if bound > self.bound {
+            self.bound = bound;
+            self.bound_by = by;
+        }
     }
 }
 
@@ -190,13 +272,18 @@ fn first_cell(variant: &Problem) -> Cell {
     if !is_possible {
         return Cell {
             bound: None,
+            certified: None,
+            bound_by: Evidence::Single,
             known: None,
             is_tried: true,
         };
     }
     if variant.operators.len() > 1 {
+        let bound = Some(lower_bound(variant).count());
         return Cell {
-            bound: Some(lower_bound(variant).count()),
+            bound,
+            certified: bound,
+            bound_by: Evidence::Intervals,
             known: None,
             is_tried: false,
         };
@@ -210,8 +297,11 @@ fn first_cell(variant: &Problem) -> Cell {
             )
         })
         .min_by_key(|(value, _)| *value);
+    let value = best.as_ref().map(|(value, _)| *value);
     Cell {
-        bound: best.as_ref().map(|(value, _)| *value),
+        bound: value,
+        certified: value,
+        bound_by: Evidence::Single,
         known: best.map(|(value, solution)| (value, solution, Method::SingleProcessor)),
         is_tried: true,
     }
@@ -255,7 +345,8 @@ fn shortest(
     Some((sum, way))
 }
 
-fn joined(blocks: &[Block], way: &[(usize, usize)], bound: Nanoseconds) -> Series {
+/// The mappings of the cells on a way, one after the other, and how they were found.
+fn joined(blocks: &[Block], way: &[(usize, usize)]) -> (Solution, Methods) {
     let mut solution = Solution {
         processors: Vec::new(),
         sequence: Vec::new(),
@@ -271,12 +362,7 @@ fn joined(blocks: &[Block], way: &[(usize, usize)], bound: Nanoseconds) -> Serie
             .extend(part.sequence.iter().map(|offset| block.begin + offset));
         methods = methods.with(*method);
     }
-    Series {
-        solution,
-        bound,
-        methods,
-        blocks: blocks.len(),
-    }
+    (solution, methods)
 }
 
 /// How many blocks [`series`] finds between the gates of a problem.
@@ -314,8 +400,8 @@ mod tests {
     use super::super::super::schedule;
     use super::*;
 
-    fn as_it_is(_: &Problem, outcome: Outcome<Solution>) -> Outcome<Solution> {
-        outcome
+    fn as_it_is(_: &Problem, known: Settled) -> Settled {
+        known
     }
 
     proptest! {
@@ -331,6 +417,7 @@ mod tests {
                 let makespan = schedule(&whole, &found.solution).objective.makespan;
                 prop_assert_eq!(makespan, optimum.makespan);
                 prop_assert_eq!(found.bound, optimum.makespan);
+                prop_assert_eq!(found.certified, optimum.makespan);
             }
         }
     }

@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 
 use paracompile_plan::Nanoseconds;
 
-use crate::mapping::{Budget, Problem};
+use crate::mapping::{Budget, Problem, enough};
 use crate::milp::{
     self, Limits, LinearProgram, MilpError, Relaxed as LinearStatus, Scale, Status, Watch,
 };
@@ -50,6 +50,8 @@ pub struct Work {
     pub nodes: Option<NonZeroU32>,
     /// Horizons that the integer program tries.
     pub refutations: u32,
+    /// A bound whose gap to the known makespan is at most this, in millionths, is good enough.
+    pub gap_millionths: u32,
 }
 
 /// What a relaxation proves.
@@ -59,6 +61,35 @@ pub struct Relaxed {
     pub bound: Nanoseconds,
     /// No schedule takes less, by integer arithmetic alone.
     pub certified: Nanoseconds,
+    /// What gave the bound; `None` where it is the one that was known before.
+    pub bound_by: Option<RaisedBy>,
+    /// What gave the certified one.
+    pub certified_by: Option<RaisedBy>,
+}
+
+/// What raised a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RaisedBy {
+    /// The value of the linear program with cuts.
+    LinearProgram,
+    /// No schedule fits a horizon, by the windows of operators or by the linear program.
+    LinearTrial,
+    /// The value of the integer program with cuts.
+    IntegerProgram,
+    /// No schedule fits a horizon, by the integer program.
+    IntegerTrial,
+}
+
+impl RaisedBy {
+    /// For people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LinearProgram => "cut LP",
+            Self::LinearTrial => "destructive cut LP",
+            Self::IntegerProgram => "cut MILP",
+            Self::IntegerTrial => "destructive cut MILP",
+        }
+    }
 }
 
 /// Raises `floor`, a bound that is known, towards `known`, the makespan of a schedule.
@@ -74,10 +105,14 @@ pub fn relaxation_bound(
     let mut relaxed = Relaxed {
         bound: floor,
         certified: floor,
+        bound_by: None,
+        certified_by: None,
     };
     let pairs = problem.operators.len() * problem.homes.len();
     let is_in_range = known.count() < LARGEST && (2..=MOST_PAIRS).contains(&pairs);
-    if !is_in_range || floor >= known || problem.operators.len() < 2 {
+    let is_settled = floor >= enough(known, work.gap_millionths);
+    // What is stated before the first program is solved takes a second for the largest problems.
+    if !is_in_range || is_settled || problem.operators.len() < 2 || budget.should_stop() {
         return relaxed;
     }
     let ground = Ground::new(problem);
@@ -87,19 +122,25 @@ pub fn relaxation_bound(
         rounds: work.rounds,
         low: signed(floor.count()),
         high: signed(known.count()),
+        enough: signed(enough(known, work.gap_millionths).count()),
+        raised_by: None,
         active: BTreeSet::new(),
         present: BTreeSet::new(),
     };
     let trials = work.trials.saturating_add(1);
-    search.bisect(trials, search.high - 1, Search::linear_below);
+    let linear = [RaisedBy::LinearProgram, RaisedBy::LinearTrial];
+    search.bisect(trials, search.high - 1, linear, Search::linear_below);
     relaxed.certified = unsigned(search.low);
+    relaxed.certified_by = search.raised_by;
     if let Some(nodes) = work.nodes {
         let first = search.between(search.high);
-        search.bisect(work.refutations, first, |search, trial| {
+        let integer = [RaisedBy::IntegerProgram, RaisedBy::IntegerTrial];
+        search.bisect(work.refutations, first, integer, |search, trial| {
             search.integer_below(trial, nodes)
         });
     }
     relaxed.bound = unsigned(search.low);
+    relaxed.bound_by = search.raised_by;
     relaxed
 }
 
@@ -111,6 +152,10 @@ struct Search<'a> {
     low: i64,
     /// The makespan of a schedule.
     high: i64,
+    /// Nobody asks for a higher bound.
+    enough: i64,
+    /// What raised `low` last.
+    raised_by: Option<RaisedBy>,
     /// Rows with a multiplier at the end of the last horizon.
     active: BTreeSet<Cut>,
     /// Rows of the last horizon.
@@ -123,28 +168,34 @@ impl Search<'_> {
         self.low + (open - self.low) * TENTHS / 10
     }
 
-    /// Tries horizons, ever closer to what is refuted.
+    /// Tries horizons, ever closer to what is refuted; what raises the bound is its value, or that a horizon is empty.
     fn bisect(
         &mut self,
         trials: u32,
         first: i64,
+        [by_value, by_trial]: [RaisedBy; 2],
         mut bound_below: impl FnMut(&mut Self, i64) -> Result<i64, MilpError>,
     ) {
         let mut trial = first;
         let mut open = self.high;
         for _ in 0..trials {
-            if self.low >= open || self.budget.should_stop() {
+            let is_over = self.low >= open || self.low >= self.enough;
+            if is_over || self.budget.should_stop() {
                 break;
             }
             // Trouble in the solver leaves the bound as it is: no bound is lost by not raising it.
             let Ok(found) = bound_below(self, trial) else {
                 break;
             };
-            if found > trial {
-                self.low = self.low.max(trial + 1);
+            let (low, by) = if found > trial {
+                (trial + 1, by_trial)
             } else {
-                self.low = self.low.max(found);
                 open = open.min(trial);
+                (found, by_value)
+            };
+            if low > self.low {
+                self.low = low;
+                self.raised_by = Some(by);
             }
             trial = self.between(open);
             if trial <= self.low + self.high / CLOSE {
@@ -182,7 +233,7 @@ impl Search<'_> {
         }
         let mut present = self.present.clone();
         for _ in 0..REPAIRS {
-            if bound > horizon || self.budget.should_stop() {
+            if bound > horizon || bound >= self.enough || self.budget.should_stop() {
                 break;
             }
             let model = statement
@@ -261,7 +312,7 @@ impl Search<'_> {
             } else {
                 0
             };
-            let is_over = best > horizon || stalled >= STALLED;
+            let is_over = best > horizon || best >= self.enough || stalled >= STALLED;
             if suggestion.status != LinearStatus::Optimal || is_over || self.budget.should_stop() {
                 break;
             }

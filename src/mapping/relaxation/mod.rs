@@ -16,4 +16,4 @@ mod windows;
 #[cfg(test)]
 mod tests;
 
-pub use bound::{Relaxed, Work, relaxation_bound};
+pub use bound::{RaisedBy, Relaxed, Work, relaxation_bound};
