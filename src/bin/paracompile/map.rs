@@ -25,7 +25,7 @@ use crate::args::{self, MapArgs};
 use crate::clock::Clock;
 use crate::failure::{Failure, Kind};
 use crate::input::Chip;
-use crate::page::REPORT;
+use crate::page::{REPORT, costs_at_points};
 use crate::report::{Summary, report};
 use crate::{demands, input, interrupt, notes, terminal};
 
@@ -428,9 +428,11 @@ fn page(
 ) -> Result<String, Failure> {
     let plans = compiled.files.iter();
     let plans: Vec<(&str, &Plan)> = plans.map(|file| (file.file.as_str(), &file.plan)).collect();
+    let elsewhere = costs_at_points(&imported.graph, chip, None, &plans)?;
     let known = Known {
         model: &model_facts(&imported.graph),
         costs: &cost_facts(&imported.graph, table),
+        elsewhere: &elsewhere,
     };
     let notes = notes::all(
         &chip.chosen,
