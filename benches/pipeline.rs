@@ -6,8 +6,9 @@
 use std::sync::Arc;
 
 use divan::Bencher;
+use paracompile::arena::Id;
 use paracompile::pipeline::{Asked, Fronts, Offer, Space, search};
-use paracompile::soc::ProcessorSet;
+use paracompile::soc::{ProcessorSet, Symmetry};
 use paracompile_plan::{Milliwatts, Nanojoules, Nanoseconds};
 
 const SEGMENTS: usize = 50;
@@ -71,7 +72,7 @@ impl Chain {
             let ends = start + 1..=SEGMENTS;
             let offer = |end: usize| {
                 let of = |p: usize| times[end - 1][p];
-                let members = || set.iter().map(|processor| processor.index());
+                let members = || set.iter().map(Id::index);
                 // As fast as all together, but that each further one costs a fifth more.
                 let rate: u64 = members().map(|p| 1_000_000_000_000 / of(p)).sum();
                 let taken = 1_000_000_000_000 / rate * (4 + set.len() as u64) / 5;
@@ -119,6 +120,7 @@ fn fronts(chain: &Chain) -> Vec<Fronts> {
         let space = Space {
             cuts: SEGMENTS + 1,
             used,
+            symmetry: &Symmetry::NONE,
             max_stages: chain.processors,
             memory_limits: Vec::new(),
             most_labels: usize::MAX,

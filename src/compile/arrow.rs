@@ -20,9 +20,9 @@ use super::streaming_hybrid::streaming_hybrid;
 use super::twin::twin;
 use super::{CompileError, Compiled, Options, PlanFile};
 use crate::constraints::{Constraints, Eligibility, PlacementRule, eligible};
-use crate::emit::{self, Arrangement, FrontRequest};
+use crate::emit::{self, Arrangement, FrontRequest, Goal};
 use crate::mapping::PipelineMapping;
-use crate::mapping::decompose::{MapperOptions, StageMapper};
+use crate::mapping::decompose::{Known, MapperOptions, Purse, StageMapper};
 use crate::pareto::{Epsilon, Score};
 use crate::partition::{Segments, fuse_for, segment_by};
 use crate::pipeline::{Candidate, Capacity};
@@ -71,7 +71,6 @@ pub fn compile(
     table: &CostTable,
     options: &Options<'_>,
 ) -> Result<Compiled, CompileError> {
-    let step = options.progress.0;
     let segments = cut(graph, table, options)?;
     let inputs = Inputs {
         graph,
@@ -100,9 +99,11 @@ pub fn compile(
         .map(|(candidate, &admission)| scored(candidate, admission))
         .collect();
     let arrangement = emit::arrange(&table.soc, &scored, EPSILON);
-    step("proving bounds");
+    let progress = options.progress;
+    progress.known("proving bounds", field.known.0, field.known.1);
     let front = proven(&inputs, &eligibility, &candidates, &arrangement, options);
-    step("writing plans down");
+    let recommended = recommended(&arrangement, &candidates, &front, options.goal);
+    progress.known("writing plans down", "plan", recommended);
     // A baseline is there to be compared with: it obeys placements, and may miss what is required.
     let placed = Terms {
         constraints: asked.recorded_placements(graph, &table.soc),
@@ -137,7 +138,7 @@ pub fn compile(
         let inputs = inputs.at(&candidate.points);
         plan_file(&inputs, file, &candidate.mapping, &[], stopped_by, &placed)
     });
-    step("checking plans");
+    progress.known("checking plans", "plan", recommended);
     check_all(&inputs, &files)?;
     check_all(&inputs, streaming_hybrid.as_slice())?;
     let mut plans: Vec<Plan> = files.iter().map(|file| file.plan.clone()).collect();
@@ -203,9 +204,24 @@ pub(super) fn allowed(inputs: &Inputs<'_>) -> ProcessorSet {
     ProcessorSet::first(inputs.table.soc.processors.len())
 }
 
-/// The mappings of the arrangement, with the bounds of their stages raised.
-///
-/// Only those at the table's own operating points: at others the mapper would time them wrongly.
+/// Latency and bound of the recommended plan.
+fn recommended(
+    arrangement: &Arrangement,
+    candidates: &[Candidate],
+    front: &[PipelineMapping],
+    goal: Goal,
+) -> Option<Known> {
+    let mut entries = arrangement.entries.iter().zip(front);
+    let (entry, mapping) = entries.find(|(entry, _)| entry.labels.contains(&goal.label()))?;
+    let value = candidates[entry.candidate].cost.latency;
+    let bound: Nanoseconds = mapping.stages.iter().map(|stage| stage.proof.bound).sum();
+    Some(Known {
+        value,
+        bound: bound.min(value),
+    })
+}
+
+/// The mappings of the arrangement, with the bounds of their stages raised, by a mapper for each choice of operating points.
 fn proven(
     inputs: &Inputs<'_>,
     eligibility: &Eligibility,
@@ -213,21 +229,27 @@ fn proven(
     arrangement: &Arrangement,
     options: &Options<'_>,
 ) -> Vec<PipelineMapping> {
-    let chosen = || {
-        arrangement
-            .entries
-            .iter()
-            .map(|entry| &candidates[entry.candidate])
-    };
-    let mut front: Vec<PipelineMapping> = chosen()
+    let entries = arrangement.entries.iter();
+    let chosen: Vec<&Candidate> = entries.map(|entry| &candidates[entry.candidate]).collect();
+    let mut front: Vec<PipelineMapping> = chosen
+        .iter()
         .map(|candidate| candidate.mapping.clone())
         .collect();
-    let mut own: Vec<&mut PipelineMapping> = chosen()
-        .zip(&mut front)
-        .filter(|(candidate, _)| candidate.points.is_empty())
-        .map(|(_, mapping)| mapping)
-        .collect();
-    StageMapper::new(stage_graph(inputs, eligibility), mapper_options(options)).tighten(&mut own);
+    let mut by_points: BTreeMap<&[usize], Vec<&mut PipelineMapping>> = BTreeMap::new();
+    for (candidate, mapping) in chosen.iter().zip(&mut front) {
+        by_points
+            .entry(&candidate.points)
+            .or_default()
+            .push(mapping);
+    }
+    let mut purse = Purse::new(options.effort);
+    for (points, mut mappings) in by_points {
+        if options.budget.should_stop() {
+            break;
+        }
+        let graph = stage_graph(&inputs.at(points), eligibility);
+        StageMapper::new(graph, mapper_options(options)).tighten(&mut mappings, &mut purse);
+    }
     front
 }
 

@@ -15,7 +15,7 @@ use super::baselines::{Baseline, baselines};
 use super::points::{Choice, mappers, powers, tables_of};
 use super::{CompileError, Options, Points};
 use crate::constraints::Eligibility;
-use crate::mapping::decompose::{StageGraph, StageMapper};
+use crate::mapping::decompose::{Known, StageGraph, StageMapper};
 use crate::pipeline::{
     Candidate, Capacity, MemoryDemand, Sameness, Searched, Sources, pipelines, symmetry,
 };
@@ -37,6 +37,8 @@ pub(super) struct Field {
     pub(super) share: u32,
     /// The operating points that were tried.
     pub(super) operating_points: Option<PointsSearched>,
+    /// What progress tells: of what, and how good it is.
+    pub(super) known: (&'static str, Option<Known>),
 }
 
 /// What no plan is below.
@@ -65,7 +67,6 @@ pub(super) fn explore(
     capacities: &[Capacity],
     options: &Options<'_>,
 ) -> Result<Field, CompileError> {
-    let step = options.progress.0;
     let choice = options
         .points
         .map(|points| Choice::new(inputs, points.tables, points.fixed));
@@ -75,10 +76,12 @@ pub(super) fn explore(
         options.points,
     ));
     let mapper = StageMapper::new(graph, mapper_options(options));
-    step("mapping blocks");
-    mapper.prepare(&|done, count| options.progress.blocks(done, count));
-    let known = mapper.one_stage();
-    options.progress.known("searching pipelines", known);
+    let what = "one frame";
+    let at_first = mapper.at_first();
+    options.progress.known("mapping blocks", what, at_first);
+    mapper.prepare(&|done, count, known| options.progress.blocks(done, count, known.or(at_first)));
+    let known = mapper.one_stage().or(at_first);
+    options.progress.known("searching pipelines", what, known);
     let demand = MemoryDemand::within(&inputs.segments.graph, inputs.table, capacities);
     let Searched {
         candidates: searched,
@@ -95,9 +98,11 @@ pub(super) fn explore(
         let blocks = options.budget.of_blocks();
         mapper.was_cut().then(|| blocks.stopped_by()).flatten()
     });
-    options.progress.known("timing baselines", known);
+    let best = fastest(&searched);
+    let (what, known) = best.map_or((what, known), |best| ("plan", Some(best)));
+    options.progress.known("timing baselines", what, known);
     let baselines = baselines(inputs, &mapper, capacities);
-    options.progress.known("timing candidates", known);
+    options.progress.known("timing candidates", what, known);
     let tables = tables_of(&searched, options.points.map(|points| points.tables));
     agree(
         &Inputs {
@@ -114,6 +119,23 @@ pub(super) fn explore(
         baselines,
         tight: demand.names(),
         stopped_by,
+        known: (what, known),
+    })
+}
+
+/// The least latency of a pipeline, and what is proven of its stages.
+fn fastest(searched: &[Candidate]) -> Option<Known> {
+    let best = searched
+        .iter()
+        .min_by_key(|candidate| candidate.cost.latency)?;
+    let stages = best.mapping.stages.iter();
+    let value = best.cost.latency;
+    Some(Known {
+        value,
+        bound: stages
+            .map(|stage| stage.proof.bound)
+            .sum::<Nanoseconds>()
+            .min(value),
     })
 }
 

@@ -6,6 +6,7 @@ use paracompile_plan::front::EnergyAxis;
 
 use crate::constraints::Constraints;
 use crate::emit::Goal;
+use crate::mapping::decompose::Known;
 use crate::mapping::{Budget, Effort, Granularity};
 use crate::partition::CutRule;
 
@@ -20,7 +21,7 @@ pub struct Options<'a> {
     pub cuts: CutRule,
     /// The largest number of stages; `None` is as many as there are processors.
     pub max_stages: Option<usize>,
-    /// A stage mapping whose gap is at most this, in millionths, is good enough.
+    /// A stage mapping whose gap is at most this, in millionths, is good enough, and so is a plan of stages: neither is improved, nor its bound raised.
     pub gap_millionths: u32,
     /// Counted work where no proof is reached.
     pub effort: Effort,
@@ -51,20 +52,20 @@ pub struct Progress<'a>(pub &'a (dyn Fn(&str) + Sync));
 
 impl Progress<'_> {
     /// So many blocks of so many are solved.
-    pub(super) fn blocks(self, done: usize, count: usize) {
+    pub(super) fn blocks(self, done: usize, count: usize, known: Option<Known>) {
         // Nobody reads more than a few hundred numbers.
         if !done.is_multiple_of(count.div_ceil(200).max(1)) {
             return;
         }
-        (self.0)(&format!("mapping blocks: {done} of {count}"));
+        self.known(&format!("blocks {done}/{count}"), "one frame", known);
     }
 
-    /// A step behind the blocks, with what is known of the least latency.
-    pub(super) fn known(self, step: &str, known: Option<(Nanoseconds, Nanoseconds)>) {
+    /// A step, with what is known of a time: short enough for a line of a terminal.
+    pub fn known(self, step: &str, what: &str, known: Option<Known>) {
         match known {
             None => (self.0)(step),
-            Some((value, bound)) => (self.0)(&format!(
-                "{step}; on all processors one frame takes {value}, no mapping less than {bound}, gap {:.2}%",
+            Some(Known { value, bound }) => (self.0)(&format!(
+                "{step}; {what} {value}, bound {bound}, gap {:.2}%",
                 gap(value, bound) * 100.0
             )),
         }

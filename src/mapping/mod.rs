@@ -28,9 +28,10 @@ pub use block::{BlockExit, BlockRequest, Granularity, Method, Methods, holders, 
 pub use bounds::lower_bound;
 pub use list_schedule::{ListRule, cpop, heft, lookahead_heft, peft};
 pub use local_search::{Search, improve};
+pub(crate) use outcome::enough;
 pub use outcome::{Budget, Effort, Outcome, Proof};
 pub use pipeline_mapping::{PipelineMapping, StageMapping, StageProof};
 pub use problem::{Objective, Operator, Problem, Tensor};
-pub use relaxation::{Relaxation, Relaxed, Work, relaxation_bound};
+pub use relaxation::{Floor, RaisedBy, Relaxation, Relaxed, Work, relaxation_bound};
 pub use schedule::{Schedule, Solution, Timing, schedule};
 pub use sequential::{LayerSwitched, layer_switched, layer_switched_within, single};

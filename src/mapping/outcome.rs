@@ -47,6 +47,13 @@ impl Proof {
     }
 }
 
+/// The least bound for a value with which the gap is at most so many millionths.
+pub(crate) fn enough(value: Nanoseconds, gap_millionths: u32) -> Nanoseconds {
+    let allowed = u128::from(value.count()) * u128::from(gap_millionths) / 1_000_000;
+    let allowed = u64::try_from(allowed).unwrap_or(u64::MAX);
+    Nanoseconds::new(value.count().saturating_sub(allowed))
+}
+
 /// How much counted work a search may do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effort {

@@ -67,6 +67,12 @@ pub(super) fn draw_legend(canvas: &Canvas<'_>, front: &Front, outside: usize) {
             "baseline",
         );
     }
+    for baseline in &front.baselines {
+        if let Some(plan) = baseline.name.strip_prefix("twin:") {
+            entry(&|_| (), &format!("{}: plan {plan} with", baseline.name));
+            entry(&|_| (), "the run's own points");
+        }
+    }
     entry(&|at| canvas.ring(at, 9.0, ACCENT), "recommended");
     entry(
         &|(x, y)| canvas.line(&[(x - 9.0, y), (x + 9.0, y)], LINE, 2),

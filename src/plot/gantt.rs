@@ -12,10 +12,10 @@ use plotters::style::{RGBColor, WHITE};
 
 use super::axis::{Axis, round_number, time_unit};
 use super::canvas::{Canvas, HPos, Lettering, Point, VPos, picture, to_f64, to_pixels};
-use super::lanes::{LANE, Lanes, MOVE_ROW, NAMES, STAGE_LANE, TOP};
+use super::lanes::{LANE, Lanes, MOVE_ROW, NAMES, POINTS, STAGE_LANE, TOP};
 use super::legend::Legend;
 use super::palette::{FAINT, Family, INK, Processors, SOFT, ink_on, tint};
-use super::stream::Stream;
+use super::stream::{Stream, pace};
 use crate::simulate::{Critical, CriticalPath, CriticalWork, critical_path};
 
 const WIDTH: u32 = 1000;
@@ -65,10 +65,12 @@ pub fn gantt(plan: &Plan) -> String {
         if let Some(path) = &path {
             drawing.draw_path(path);
         }
-        for (name, middle) in &lanes.names {
-            let name = NAMES.fit(name, left - 20.0).unwrap_or_default();
-            let at = (left - 10.0, *middle);
-            canvas.text(&name, at, (HPos::Right, VPos::Center), NAMES);
+        for (texts, look) in [(&lanes.names, NAMES), (&lanes.points, POINTS)] {
+            for (text, middle) in texts {
+                let text = look.fit(text, left - 20.0).unwrap_or_default();
+                let at = (left - 10.0, *middle);
+                canvas.text(&text, at, (HPos::Right, VPos::Center), look);
+            }
         }
         legend.draw(canvas, top_of_legend, |sample, at| {
             draw_sample(canvas, sample, at, &looks);
@@ -414,7 +416,7 @@ fn draw_heading(canvas: &Canvas<'_>, plan: &Plan, left: f64) {
     let subtitle = format!(
         "{}; {latency}, a frame every {}, {} each; {} tasks, {} moves",
         plan.strategy.name(),
-        figures.interval_ns,
+        pace(plan),
         figures.energy_active_nj,
         plan.tasks.len(),
         plan.transfers.len(),
@@ -505,6 +507,24 @@ mod tests {
         // A box that is wide enough has a border, which has the tooltip too.
         assert!((plan.tasks.len()..=2 * plan.tasks.len()).contains(&titles));
         assert!(picture.matches("<title>move of ").count() >= plan.transfers.len());
+    }
+
+    #[test]
+    fn lanes_name_the_operating_points_of_their_processors() {
+        let plan = samples::plan(20, &[&["big", "little"], &["gpu"]]);
+        let picture = gantt(&plan);
+        for point in ["1000MHz", "1100MHz", "1200MHz"] {
+            assert!(picture.contains(&format!("\n{point}\n")), "{point}");
+        }
+    }
+
+    #[test]
+    fn the_heading_has_the_interval_at_which_frames_are_admitted() {
+        let mut plan = samples::plan(20, &[&["big"], &["gpu"]]);
+        plan.admission_interval_ns = Nanoseconds::new(987_000_000);
+        let picture = gantt(&plan);
+        assert!(picture.contains("a frame every 987 ms"));
+        Picture::read(&picture).assert_clean();
     }
 
     #[test]

@@ -6,7 +6,8 @@ use paracompile_plan::Plan;
 use paracompile_plan::plan::{Queue, QueueKind, Transfer};
 
 use super::canvas::Lettering;
-use super::palette::INK;
+use super::palette::{INK, SOFT};
+use super::points::point_of;
 use super::stream::Stream;
 
 /// Where the first lane begins.
@@ -21,12 +22,17 @@ const MOVE_ROWS: u8 = 4;
 /// Names of lanes.
 pub(super) const NAMES: Lettering = Lettering::plain(12.0, INK);
 
+/// Names of operating points.
+pub(super) const POINTS: Lettering = Lettering::plain(10.0, SOFT);
+
 /// Where everything is drawn.
 pub(super) struct Lanes {
     pub(super) left: f64,
     pub(super) bottom: f64,
     /// Names and their heights.
     pub(super) names: Vec<(String, f64)>,
+    /// Operating points and their heights, below the names of their processors.
+    pub(super) points: Vec<(String, f64)>,
     pub(super) stage_tops: Vec<f64>,
     /// Top of the lane of each compute queue, by queue.
     pub(super) queue_tops: BTreeMap<u32, f64>,
@@ -37,6 +43,7 @@ pub(super) struct Lanes {
 impl Lanes {
     pub(super) fn of(plan: &Plan, stream: &Stream) -> Self {
         let mut names = Vec::new();
+        let mut points = Vec::new();
         let mut y = TOP;
         let mut stage_tops = Vec::new();
         for (index, _) in plan.stages.iter().enumerate() {
@@ -58,7 +65,13 @@ impl Lanes {
             } else {
                 queue.processor.clone()
             };
-            names.push((name, y + LANE / 2.0));
+            let middle = y + LANE / 2.0;
+            if let Some(point) = point_of(plan, &queue.processor) {
+                names.push((name, middle - 7.0));
+                points.push((point.to_owned(), middle + 8.0));
+            } else {
+                names.push((name, middle));
+            }
             queue_tops.insert(queue.id, y);
             y += LANE + GAP;
         }
@@ -75,11 +88,13 @@ impl Lanes {
         let widest = names
             .iter()
             .map(|(name, _)| NAMES.width(name))
+            .chain(points.iter().map(|(point, _)| POINTS.width(point)))
             .fold(60.0, f64::max);
         Self {
             left: widest.min(220.0) + 26.0,
             bottom: y,
             names,
+            points,
             stage_tops,
             queue_tops,
             move_tops,

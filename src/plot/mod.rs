@@ -18,6 +18,7 @@ mod legend;
 mod palette;
 mod panel;
 mod pareto;
+mod points;
 #[cfg(test)]
 mod samples;
 mod scatter;

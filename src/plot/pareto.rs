@@ -3,7 +3,7 @@
 //! The front has three objectives, so a plan of it may lie behind the line of either panel; the line joins the plans that no other beats in the two objectives drawn.
 //! It is a staircase, because nothing is known to exist between two plans.
 
-use paracompile_plan::front::{Figures, Front};
+use paracompile_plan::front::{Figures, Front, FrontStage};
 use paracompile_plan::plan::{Label, Strategy};
 use plotters::style::{RGBColor, WHITE};
 
@@ -417,14 +417,10 @@ fn to_f64(pixel: i64) -> f64 {
     pixel as f64
 }
 
-/// `big+gpu | little`: processors by stage.
+/// `big+gpu | little@1000MHz`: processors by stage.
 fn stages(figures: &Figures) -> String {
-    let names: Vec<_> = figures
-        .stages
-        .iter()
-        .map(|stage| stage.processors.join("+"))
-        .collect();
-    names.join(" | ")
+    let places: Vec<_> = figures.stages.iter().map(FrontStage::place).collect();
+    places.join(" | ")
 }
 
 fn tooltip(name: &str, figures: &Figures) -> String {
@@ -514,6 +510,23 @@ mod tests {
         assert!(picture.contains("outside: 320 ms,"));
         assert!(picture.contains("3.125 fps, 0.3 J"));
         assert!(picture.contains("\nsingle:gpu\n"));
+    }
+
+    #[test]
+    fn points_are_named_and_a_twin_is_explained() {
+        let mut front = samples::front(3);
+        for plan in &mut front.plans {
+            for stage in &mut plan.figures.stages {
+                let points = stage.processors.iter().map(|_| "500MHz".to_owned());
+                stage.operating_points = points.collect();
+            }
+        }
+        front.baselines[3].name = "twin:2".to_owned();
+        let picture = pareto(&front);
+        Picture::read(&picture).assert_clean();
+        assert!(picture.contains("big@500MHz+gpu@500MHz"));
+        assert!(picture.contains("twin:2: plan 2 with"));
+        assert!(!pareto(&samples::front(3)).contains("own points"));
     }
 
     #[test]

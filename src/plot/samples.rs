@@ -6,11 +6,11 @@ use paracompile_plan::front::{
     Baseline, EnergyAxis, Figures, Front, FrontPlan, FrontStage, Objective,
 };
 use paracompile_plan::plan::{
-    Buffer, BufferKind, FrameOverlap, Label, Layout, ModelKind, ModelRef, OperatorRef, PlanStage,
-    Predicted, Proof, Provenance, Queue, QueueKind, SCHEMA, SocRef, StoppedBy, Strategy, Task,
-    Transfer,
+    Buffer, BufferKind, FrameOverlap, Label, Layout, ModelKind, ModelRef, OperatorRef,
+    PlanProcessor, PlanStage, Predicted, Proof, Provenance, Queue, QueueKind, SCHEMA, SocRef,
+    StoppedBy, Strategy, Task, Transfer,
 };
-use paracompile_plan::{Bytes, Milliwatts, Nanojoules, Nanoseconds, OpClass, Plan};
+use paracompile_plan::{Bytes, Milliwatts, Nanojoules, Nanoseconds, OpClass, Plan, Slowdown};
 
 const SETS: [&[&[&str]]; 8] = [
     &[&["big"]],
@@ -177,7 +177,7 @@ pub(super) fn plan(tasks: u32, stage_sets: &[&[&str]]) -> Plan {
         schema: SCHEMA,
         model: model(),
         soc: soc(),
-        processors: Vec::new(),
+        processors: processors(&names),
         contention: Vec::new(),
         strategy: Strategy::of(&sizes),
         labels: Vec::new(),
@@ -204,6 +204,19 @@ pub(super) fn plan(tasks: u32, stage_sets: &[&[&str]]) -> Plan {
         setup: Vec::new(),
         frame: Vec::new(),
     }
+}
+
+/// Each at a point of its own.
+fn processors(names: &[&str]) -> Vec<PlanProcessor> {
+    let processor = |(place, name): (u32, &&str)| PlanProcessor {
+        name: (*name).to_owned(),
+        memory: "ddr".to_owned(),
+        layout: Layout::Nchw,
+        operating_point: format!("{}00MHz", 10 + place),
+        static_mw: Milliwatts::ZERO,
+        sharing: Slowdown::NONE,
+    };
+    (0..).zip(names).map(processor).collect()
 }
 
 fn queues(processors: &[&str]) -> Vec<Queue> {

@@ -9,9 +9,12 @@ use plotters::style::{RGBColor, WHITE};
 
 use super::axis::{Axis, round_number, time_unit};
 use super::canvas::{Canvas, HPos, Lettering, Point, VPos, picture, to_pixels};
+use super::lanes::{NAMES, POINTS};
 use super::legend::Legend;
 use super::palette::{ACCENT, FAINT, Family, INK, Processors, SOFT, ink_on, tint};
+use super::points::point_of;
 use super::stage_use::{QueueUse, stage_use};
+use super::stream::pace;
 
 const WIDTH: u32 = 1000;
 const RIGHT: f64 = 900.0;
@@ -19,7 +22,6 @@ const TOP: f64 = 84.0;
 const BAR: f64 = 30.0;
 const GAP: f64 = 8.0;
 const STAGE_GAP: f64 = 26.0;
-const NAMES: Lettering = Lettering::plain(12.0, INK);
 const MOVES: RGBColor = RGBColor(70, 70, 70);
 const WAITING: RGBColor = RGBColor(176, 176, 176);
 const DONE: RGBColor = RGBColor(226, 226, 226);
@@ -29,7 +31,7 @@ pub fn stages(plan: &Plan) -> String {
     let uses = stage_use(plan);
     let looks = Processors::of(uses.iter().map(|part| part.processor.as_str()));
     let rows = Rows::of(plan, &uses);
-    let interval = plan.predicted.interval_ns.to_seconds();
+    let interval = pace(plan).to_seconds();
     let slowest = plan.stages.iter().map(|stage| stage.time_ns.to_seconds());
     let span = slowest.fold(interval, f64::max) * 1.02;
     let unit = time_unit(span);
@@ -40,10 +42,12 @@ pub fn stages(plan: &Plan) -> String {
     picture(WIDTH, to_pixels(height), |canvas| {
         draw_heading(canvas, plan, rows.left);
         draw_axis(canvas, &axis, rows.bottom, unit.0);
-        for (text, middle) in &rows.names {
-            let name = NAMES.fit(text, rows.left - 20.0).unwrap_or_default();
-            let at = (rows.left - 10.0, *middle);
-            canvas.text(&name, at, (HPos::Right, VPos::Center), NAMES);
+        for (texts, look) in [(&rows.names, NAMES), (&rows.points, POINTS)] {
+            for (text, middle) in texts {
+                let text = look.fit(text, rows.left - 20.0).unwrap_or_default();
+                let at = (rows.left - 10.0, *middle);
+                canvas.text(&text, at, (HPos::Right, VPos::Center), look);
+            }
         }
         for (stage, top) in plan.stages.iter().zip(&rows.stage_tops) {
             let (name, time) = (stage.id.saturating_add(1), stage.time_ns);
@@ -71,6 +75,8 @@ struct Rows {
     stage_tops: Vec<f64>,
     tops: Vec<f64>,
     names: Vec<(String, f64)>,
+    /// Operating points, below the names of their processors.
+    points: Vec<(String, f64)>,
 }
 
 impl Rows {
@@ -81,6 +87,7 @@ impl Rows {
             stage_tops: Vec::new(),
             tops: Vec::new(),
             names: Vec::new(),
+            points: Vec::new(),
         };
         let mut y = TOP;
         for (index, _) in plan.stages.iter().enumerate() {
@@ -94,14 +101,22 @@ impl Rows {
                 } else {
                     part.processor.clone()
                 };
-                rows.names.push((name, y + BAR / 2.0));
+                let middle = y + BAR / 2.0;
+                if let Some(point) = point_of(plan, &part.processor) {
+                    rows.names.push((name, middle - 7.0));
+                    rows.points.push((point.to_owned(), middle + 8.0));
+                } else {
+                    rows.names.push((name, middle));
+                }
                 rows.tops.push(y);
                 y += BAR + GAP;
             }
             y += STAGE_GAP - GAP;
         }
         rows.bottom = y - STAGE_GAP + GAP + 6.0;
-        let widths = rows.names.iter().map(|(name, _)| NAMES.width(name));
+        let points = rows.points.iter().map(|(point, _)| POINTS.width(point));
+        let names = rows.names.iter().map(|(name, _)| NAMES.width(name));
+        let widths = names.chain(points);
         rows.left = widths.fold(60.0, f64::max).min(220.0) + 26.0;
         rows
     }
@@ -117,7 +132,7 @@ fn draw_heading(canvas: &Canvas<'_>, plan: &Plan, left: f64) {
     let text = format!(
         "{}; a frame every {}; with frames that overlap inside stages, {} at best",
         plan.strategy.name(),
-        plan.predicted.interval_ns,
+        pace(plan),
         plan.predicted.interval_bound_ns,
     );
     let text = look.fit(&text, RIGHT - left).unwrap_or_default();
@@ -204,12 +219,12 @@ fn draw_bar(
 }
 
 fn draw_interval(canvas: &Canvas<'_>, x: f64, rows: &Rows, plan: &Plan) {
-    if plan.predicted.interval_ns == Nanoseconds::ZERO {
+    if pace(plan) == Nanoseconds::ZERO {
         return;
     }
     canvas.line(&[(x, TOP - 8.0), (x, rows.bottom)], ACCENT, 2);
     let look = Lettering::plain(11.0, ACCENT);
-    let text = format!("interval {}", plan.predicted.interval_ns);
+    let text = format!("interval {}", pace(plan));
     let half = look.width(&text) / 2.0;
     let middle = x.clamp(rows.left + half, f64::from(WIDTH) - 10.0 - half);
     let at = (middle, TOP - 16.0);
@@ -286,6 +301,9 @@ mod tests {
             }
         }
         assert!(picture.contains(&format!("interval {}", plan.predicted.interval_ns)));
+        for point in ["1000MHz", "1100MHz", "1200MHz"] {
+            assert!(picture.contains(&format!("\n{point}\n")), "{point}");
+        }
     }
 
     #[test]
@@ -306,9 +324,19 @@ mod tests {
     }
 
     #[test]
+    fn frames_that_are_admitted_more_rarely_leave_room_behind_the_stages() {
+        let mut plan = samples::plan(20, &[&["big"], &["gpu"]]);
+        plan.admission_interval_ns = Nanoseconds::new(987_000_000);
+        let picture = stages(&plan);
+        assert!(picture.contains("\ninterval 987 ms\n"));
+        Picture::read(&picture).assert_clean();
+    }
+
+    #[test]
     fn a_plan_without_time_is_drawn() {
         let mut plan = samples::plan(4, &[&["big"]]);
         plan.predicted.interval_ns = Nanoseconds::ZERO;
+        plan.admission_interval_ns = Nanoseconds::ZERO;
         plan.stages[0].time_ns = Nanoseconds::ZERO;
         for task in &mut plan.tasks {
             (task.start_ns, task.duration_ns) = (Nanoseconds::ZERO, Nanoseconds::ZERO);

@@ -196,7 +196,10 @@ fn head<'a>(
         latency: predicted.latency_ns.count(),
         saturated: predicted.saturated_latency_ns.count(),
         paced: predicted.paced_latency_ns.count(),
-        interval: predicted.interval_ns.count(),
+        interval: predicted
+            .interval_ns
+            .max(plan.admission_interval_ns)
+            .count(),
         bound: predicted.interval_bound_ns.count(),
         active: predicted.energy_active_nj.count(),
         board: predicted.energy_board_nj.count(),
@@ -217,6 +220,7 @@ fn head<'a>(
             .map(|processor| Processor {
                 id: dictionary.processor(&processor.name),
                 point: &processor.operating_point,
+                sources: dictionary.point(&processor.name, &processor.operating_point),
                 static_mw: processor.static_mw.count(),
             })
             .collect(),
@@ -333,6 +337,7 @@ mod tests {
         let known = Some(Known {
             model: &run.model,
             costs: &run.costs,
+            elsewhere: &[],
         });
         let request = Request {
             front: &run.front,

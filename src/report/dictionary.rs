@@ -51,6 +51,8 @@ pub(super) struct Dictionary<'a> {
     groups: Places<Vec<usize>>,
     tensors: Places<&'a str>,
     processors: Places<&'a str>,
+    /// Processors at operating points.
+    points: Places<(&'a str, &'a str)>,
     memories: Places<&'a str>,
 }
 
@@ -66,6 +68,7 @@ impl<'a> Dictionary<'a> {
             groups: Places::default(),
             tensors: Places::default(),
             processors: Places::default(),
+            points: Places::default(),
             memories: Places::default(),
         };
         if let Some(known) = known {
@@ -108,6 +111,11 @@ impl<'a> Dictionary<'a> {
 
     pub(super) fn processor(&mut self, name: &'a str) -> usize {
         self.processors.place(&name)
+    }
+
+    /// The column of [`Operators::sources`] for a processor at an operating point.
+    pub(super) fn point(&mut self, processor: &'a str, point: &'a str) -> usize {
+        self.points.place(&(processor, point))
     }
 
     pub(super) fn memory(&mut self, name: &'a str) -> usize {
@@ -191,35 +199,51 @@ impl<'a> Dictionary<'a> {
     }
 
     fn sources(&self, known: Known<'_>) -> Vec<Vec<u8>> {
-        let on = |group: &[usize], processor: &str| {
-            let place = known
-                .costs
-                .processors
-                .iter()
-                .position(|facts| facts.name == processor);
-            place.map_or(0, |place| self.sources_on(known, group, place))
-        };
+        let columns: Vec<Option<(&CostFacts, usize)>> = self
+            .points
+            .values
+            .iter()
+            .map(|&(name, point)| {
+                let mut tables = std::iter::once(known.costs).chain(known.elsewhere);
+                tables.find_map(|costs| {
+                    let mut processors = costs.processors.iter();
+                    let place = processors
+                        .position(|facts| facts.name == name && facts.operating_point == point)?;
+                    Some((costs, place))
+                })
+            })
+            .collect();
         self.groups
             .values
             .iter()
             .map(|group| {
-                let processors = self.processors.values.iter();
-                processors.map(|processor| on(group, processor)).collect()
+                let sources = columns.iter().map(|column| {
+                    column.map_or(0, |(costs, place)| {
+                        self.sources_on(known.model, costs, group, place)
+                    })
+                });
+                sources.collect()
             })
             .collect()
     }
 
     /// The sources of what `group` costs on a processor, without members that cost nothing there behind an anchor (rule M12).
-    fn sources_on(&self, known: Known<'_>, group: &[usize], processor: usize) -> u8 {
+    fn sources_on(
+        &self,
+        model: &ModelFacts,
+        costs: &CostFacts,
+        group: &[usize],
+        processor: usize,
+    ) -> u8 {
         let CostFacts {
             operators,
             processors,
             ..
-        } = known.costs;
+        } = costs;
         let fuses = &processors[processor].fuses;
         let members = group.iter().enumerate().filter_map(|(index, &operator)| {
             let place = *self.facts.get(self.operators.values[operator])?;
-            let is_free = index > 0 && fuses.contains(&known.model.operators[place].class);
+            let is_free = index > 0 && fuses.contains(&model.operators[place].class);
             let cost = operators.get(place)?.get(processor)?.as_ref()?;
             (!is_free).then_some(bit(cost.source))
         });
@@ -275,6 +299,49 @@ mod tests {
         assert!(short.starts_with("start") && short.ends_with("end"));
         assert_eq!(shown(&long, 1_000_000).chars().count(), LENGTHS.0);
         assert_eq!(shown("conv1", 1_000_000), "conv1");
+    }
+
+    #[test]
+    fn sources_are_those_at_the_point_of_the_plan() {
+        let mut run = samples::run();
+        for entry in &mut run.plans {
+            for processor in &mut entry.1.processors {
+                if processor.name == "p1" {
+                    processor.operating_point = "slow".to_owned();
+                }
+            }
+        }
+        let mut slow = run.costs.clone();
+        for processor in &mut slow.processors {
+            processor.operating_point = "slow".to_owned();
+        }
+        for cost in slow.operators.iter_mut().flatten().flatten() {
+            cost.source = Source::Assumed;
+        }
+        let plans: Vec<&Plan> = run.plans.iter().map(|(_, plan)| plan).collect();
+        let sources = |elsewhere| {
+            let known = Known {
+                model: &run.model,
+                costs: &run.costs,
+                elsewhere,
+            };
+            let mut dictionary = Dictionary::new(Some(known), &plans);
+            for plan in &plans {
+                for task in &plan.tasks {
+                    dictionary.group(task);
+                }
+                for processor in &plan.processors {
+                    dictionary.point(&processor.name, &processor.operating_point);
+                }
+            }
+            dictionary.operators_of_page().sources[0].clone()
+        };
+        let mut found = sources(std::slice::from_ref(&slow));
+        found.sort_unstable();
+        assert_eq!(found, [bit(Source::Measured), bit(Source::Assumed)]);
+        let mut unknown = sources(&[]);
+        unknown.sort_unstable();
+        assert_eq!(unknown, [0, bit(Source::Measured)]);
     }
 
     #[test]

@@ -124,6 +124,28 @@ mod tests {
 
     const HOSTILE: &str = "</script><script>alert(1)</script><!-- \" ' & \u{2028} \u{0} {{run}} ü";
 
+    #[test]
+    fn no_name_of_the_script_is_declared_twice() {
+        // The parts are one script, and a browser runs nothing of one that declares a name again.
+        let mut names: Vec<&str> = SCRIPT
+            .iter()
+            .flat_map(|part| part.lines())
+            .filter_map(|line| {
+                let mut kinds = ["const ", "let ", "function "].into_iter();
+                kinds.find_map(|kind| line.strip_prefix(kind))
+            })
+            .filter_map(|rest| {
+                rest.split(|c: char| !c.is_alphanumeric() && c != '_')
+                    .next()
+            })
+            .filter(|name| !name.is_empty())
+            .collect();
+        assert!(names.len() > 50, "{names:?}");
+        names.sort_unstable();
+        let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
+        assert_eq!(twice, None);
+    }
+
     fn page(run: &Run, notes: &[String]) -> String {
         let plans = run.plans();
         html(&Request {
@@ -132,6 +154,7 @@ mod tests {
             known: Some(Known {
                 model: &run.model,
                 costs: &run.costs,
+                elsewhere: &[],
             }),
             notes,
         })

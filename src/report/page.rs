@@ -68,7 +68,7 @@ pub(super) struct Operators<'a> {
     pub(super) class: Vec<usize>,
     /// Operators that run as one task, anchor first.
     pub(super) groups: Vec<Vec<usize>>,
-    /// For each group and processor, the sources of its time as a sum of powers of two, in the order of `provenance`; empty where they are not known.
+    /// For each group, and each processor at an operating point, the sources of its time as a sum of powers of two, in the order of `provenance`; empty where they are not known.
     pub(super) sources: Vec<Vec<u8>>,
 }
 
@@ -132,6 +132,8 @@ pub(super) struct Processor<'a> {
     /// Index in `processors`.
     pub(super) id: usize,
     pub(super) point: &'a str,
+    /// The column of [`Operators::sources`].
+    pub(super) sources: usize,
     pub(super) static_mw: u64,
 }
 

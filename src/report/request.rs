@@ -24,8 +24,10 @@ pub struct Request<'a> {
 pub struct Known<'a> {
     /// The network.
     pub model: &'a ModelFacts,
-    /// The chip.
+    /// The chip at the operating points of the run.
     pub costs: &'a CostFacts,
+    /// The same at others that plans run at.
+    pub elsewhere: &'a [CostFacts],
 }
 
 /// Why there is no page; always the fault of the files.

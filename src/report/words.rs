@@ -144,7 +144,13 @@ fn limit(plan: &Plan) -> Vec<String> {
             stage.time_ns
         )
     }];
-    let interval = plan.predicted.interval_ns;
+    let least = plan.predicted.interval_ns;
+    let interval = least.max(plan.admission_interval_ns);
+    if interval > least {
+        sentences.push(format!(
+            "A frame is admitted every {interval} only, though {least} would do: faster, the plan would draw more power than is allowed."
+        ));
+    }
     let mut loads: Vec<(&str, Nanoseconds)> = loads(plan).into_iter().collect();
     loads.sort_by_key(|&(_, load)| Reverse(load));
     let loads: Vec<String> = loads
@@ -153,10 +159,10 @@ fn limit(plan: &Plan) -> Vec<String> {
         .collect();
     sentences.push(format!("Processors compute: {}.", listed(&loads)));
     let bound = plan.predicted.interval_bound_ns;
-    if bound < interval {
+    if bound < least {
         sentences.push(format!(
             "If frames overlapped inside stages, the busiest queue would allow an interval of {bound} ({}).",
-            change(interval, bound)
+            change(least, bound)
         ));
     }
     sentences

@@ -1,110 +1,23 @@
 //! The ladder for a whole problem: list schedules, exact blocks between gates, then search and bounds by turns.
 
-use std::fmt;
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use paracompile_plan::Nanoseconds;
 use paracompile_plan::plan::StoppedBy;
 
-use super::judge::{Fault, Placed};
-use super::{Instance, Method, judge};
-use crate::mapping::decompose::{Rung, block_count, series};
+use super::judge::Placed;
+use super::{Answer, Instance, Method, Progress, Request, SolveError, judge};
+use crate::mapping::decompose::{Evidence, Rung, Settled, block_count, series};
 use crate::mapping::exact::{self, solve_exactly};
 use crate::mapping::fine::{self, FineError, Formulation, Settings};
 use crate::mapping::frontier::{self, Coverage, Reached};
 use crate::mapping::{
-    Budget, Effort, ListRule, Outcome, Problem, Proof, Relaxation, Relaxed, Search, Solution, Work,
+    self, Budget, Effort, Floor, ListRule, Problem, RaisedBy, Relaxation, Search, Solution, Work,
     improve, lower_bound, relaxation_bound, schedule, single,
 };
 use crate::milp::{Limits, Remaining, Watch};
-
-/// What to solve an instance with.
-#[derive(Clone, Copy)]
-pub struct Request<'a> {
-    /// Which rungs.
-    pub method: Method,
-    /// Counted work where no proof is reached.
-    pub effort: Effort,
-    /// A value within this gap, in millionths, is good enough.
-    pub gap_millionths: u32,
-    /// Whether the user interrupted.
-    pub interrupted: &'a (dyn Fn() -> bool + Sync),
-    /// How much time is left; `None` without a limit, and then the answer is a function of the instance.
-    pub left: Option<&'a (dyn Fn() -> Duration + Sync)>,
-    /// Told of value and bound whenever one of them got better.
-    pub progress: &'a (dyn Fn(&Progress) + Sync),
-}
-
-/// How far a solve is.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    /// The best value so far.
-    pub value: u64,
-    /// No schedule is below.
-    pub bound: u64,
-}
-
-impl fmt::Debug for Request<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Request")
-            .field("method", &self.method)
-            .field("effort", &self.effort)
-            .finish_non_exhaustive()
-    }
-}
-
-/// A judged schedule and what is known about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
-    /// Its makespan, in units of the last digit.
-    pub value: u64,
-    /// No schedule is below.
-    pub bound: u64,
-    /// What is known of the same without trust in a solver's arithmetic; at most `bound`.
-    pub certified: u64,
-    /// How value and bound were found.
-    pub method: String,
-    /// Why the solve ended.
-    pub stopped_by: StoppedBy,
-    /// Where and when each operator runs, by the instance's numbers.
-    pub placed: Vec<Placed>,
-}
-
-impl Answer {
-    /// `1 − bound / value`.
-    #[expect(clippy::cast_precision_loss, reason = "a printed figure")]
-    pub fn gap(&self) -> f64 {
-        if self.value == self.bound {
-            0.0
-        } else {
-            1.0 - self.bound as f64 / self.value as f64
-        }
-    }
-}
-
-/// Why there is no answer.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SolveError {
-    /// The chosen method is not for problems of this kind.
-    #[error("{method}: {why}")]
-    Unsuitable {
-        /// The method.
-        method: &'static str,
-        /// What it lacks.
-        why: String,
-    },
-    /// A solver's claim that contradicts a schedule, or a schedule that is none: our fault.
-    #[error("a fault of paracompile: {0}")]
-    Refuted(String),
-}
-
-impl From<Fault> for SolveError {
-    fn from(fault: Fault) -> Self {
-        Self::Refuted(fault.to_string())
-    }
-}
 
 /// Solves an instance; the answer is judged from the instance alone.
 pub fn solve(instance: &Instance, request: &Request<'_>) -> Result<Answer, SolveError> {
@@ -145,6 +58,7 @@ const EVERYTHING: Work = Work {
     nodes: NonZeroU32::new(20000),
     refutations: 8,
     repairs: 40,
+    gap_millionths: 0,
 };
 
 /// Bounds of a block between gates in a turn of it, if the clock ends them.
@@ -155,6 +69,7 @@ const fn work_of_turn(turn: u32) -> Work {
         nodes: None,
         refutations: 0,
         repairs: 0,
+        gap_millionths: 0,
     }
 }
 
@@ -178,6 +93,7 @@ const fn work(effort: Effort) -> Work {
         nodes,
         refutations,
         repairs,
+        gap_millionths: 0,
     }
 }
 
@@ -274,14 +190,15 @@ impl<'a> Ladder<'a> {
             let effort = ladder.request.effort;
             // What is one block is the business of the turns that follow.
             let has_clock = ladder.request.left.is_some();
-            let improve = |block: &Problem, known: Outcome<Solution>, turn: u32| {
+            let improve = |block: &Problem, known: Settled, turn: u32| {
                 if block.operators.len() == problem.operators.len() {
                     return known;
                 }
                 let pairs = block.operators.len() * block.homes.len();
-                let work = match has_clock {
-                    false => Some(work(effort)),
-                    true => (pairs <= MOST_PAIRS_OF_BLOCK).then(|| work_of_turn(turn)),
+                let work = if has_clock {
+                    (pairs <= MOST_PAIRS_OF_BLOCK).then(|| work_of_turn(turn))
+                } else {
+                    Some(work(effort))
                 };
                 let moves = if turn == 0 {
                     effort.moves(block.operators.len())
@@ -302,11 +219,15 @@ impl<'a> Ladder<'a> {
             )
         });
         if let Some(solved) = solved {
-            self.offer(solved.solution, &solved.methods.to_string());
-            // Only the counted work of a thorough search asks the MILP solver about blocks.
-            let is_certified =
-                self.request.left.is_some() || self.request.effort != Effort::Thorough;
-            self.raise(solved.bound.count(), is_certified, "series")?;
+            let place = if solved.blocks > 1 {
+                " between gates"
+            } else {
+                ""
+            };
+            self.offer(solved.solution, &format!("{}{place}", solved.methods));
+            let by = format!("{}{place}", names(&solved.evidence));
+            self.raise(solved.certified.count(), true, &by)?;
+            self.raise(solved.bound.count(), false, &by)?;
         }
         Ok(())
     }
@@ -363,15 +284,22 @@ impl<'a> Ladder<'a> {
         work: Work,
     ) -> Result<(), SolveError> {
         let known = Nanoseconds::new(self.value);
-        let floor = Relaxed {
+        let floor = Floor {
             bound: Nanoseconds::new(self.bound),
             certified: Nanoseconds::new(self.certified),
+        };
+        let work = Work {
+            gap_millionths: self.request.gap_millionths,
+            ..work
         };
         let relaxed = self.within(share, |_, budget| {
             relaxation.raise(known, floor, work, budget)
         });
-        self.raise(relaxed.certified.count(), true, "cut LP")?;
-        self.raise(relaxed.bound.count(), false, "MILP")
+        // Where nothing gave a bound, it is the one that is known.
+        let name = |by: Option<RaisedBy>| by.map_or("", RaisedBy::name);
+        let by = name(relaxed.certified_by);
+        self.raise(relaxed.certified.count(), true, by)?;
+        self.raise(relaxed.bound.count(), false, name(relaxed.bound_by))
     }
 
     fn frontier(&mut self) -> Result<(), SolveError> {
@@ -605,34 +533,116 @@ impl<'a> Ladder<'a> {
     }
 }
 
+/// What gave the bounds of blocks; that one operator is solved by looking at it needs no mention beside other blocks.
+fn names(evidence: &BTreeSet<Evidence>) -> String {
+    let is_told = |by: &&Evidence| evidence.len() == 1 || **by != Evidence::Single;
+    let names: Vec<&str> = evidence
+        .iter()
+        .filter(is_told)
+        .map(|by| by.name())
+        .collect();
+    names.join("+")
+}
+
 /// Search and bounds for a block between gates, by counted work.
 fn by_turns(
     block: &Problem,
-    known: Outcome<Solution>,
+    mut known: Settled,
     moves: u64,
     work: Option<Work>,
     budget: Budget<'_>,
-) -> Outcome<Solution> {
-    let found = if moves > 0 {
-        improve(block, &known.value, moves, budget)
-    } else {
-        known.value
-    };
-    let value = schedule(block, &found).objective.makespan;
-    let floor = known.proof.bound(value);
-    let bound = work.map_or(floor, |work| {
-        relaxation_bound(block, value, floor, work, budget).bound
-    });
-    Outcome {
-        value: found,
-        proof: if bound >= value {
-            Proof::Optimal
-        } else {
-            Proof::WithinGap { bound }
-        },
+) -> Settled {
+    let before = value_of(block, &known.solution);
+    if moves > 0 {
+        known.solution = improve(block, &known.solution, moves, budget);
     }
+    let value = value_of(block, &known.solution);
+    if value < before {
+        known.found_by = mapping::Method::LocalSearch;
+    }
+    let Some(work) = work else {
+        return known;
+    };
+    let relaxed = relaxation_bound(block, Nanoseconds::new(value), known.bound, work, budget);
+    // The relaxation builds on the bound that it starts from.
+    if known.certified == known.bound {
+        known.certified = relaxed.certified;
+    }
+    if let Some(by) = relaxed.bound_by {
+        known.bound = relaxed.bound;
+        known.bound_by = Evidence::Relaxation(by);
+    }
+    known
 }
 
 fn value_of(problem: &Problem, solution: &Solution) -> u64 {
     schedule(problem, solution).objective.makespan.count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read;
+    use super::*;
+
+    fn asked(method: Method) -> Request<'static> {
+        Request {
+            method,
+            effort: Effort::Quick,
+            gap_millionths: 0,
+            interrupted: &|| false,
+            left: None,
+            progress: &|_| (),
+        }
+    }
+
+    fn instance(name: &str) -> Instance {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/solver_tests/instances");
+        let text = std::fs::read_to_string(format!("{folder}/{name}.json")).unwrap();
+        read(&text, name, None).unwrap()
+    }
+
+    #[test]
+    fn each_rung_is_named_by_what_it_gave() {
+        for (name, method, expected) in [
+            ("incC_p3", Method::Exact, "heft, bound by exact"),
+            ("inc6_p3", Method::Auto, "exact"),
+            (
+                "incv3_p3",
+                Method::Auto,
+                "single+exact between gates, bound by intervals+exact between gates",
+            ),
+            (
+                "petr1_p3",
+                Method::LocalSearch,
+                "local-search, bound by intervals",
+            ),
+            ("lay50_p3", Method::Auto, "local-search, bound by cut LP"),
+            (
+                "tf4_p3",
+                Method::Auto,
+                "local-search, bound by intervals+cut LP between gates",
+            ),
+        ] {
+            let answer = solve(&instance(name), &asked(method)).unwrap();
+            assert_eq!(answer.method, expected, "{name}");
+            assert_eq!(answer.certified, answer.bound, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_builds_on_the_word_of_a_solver_is_not_certified() {
+        let instance = instance("lay50_p3");
+        let problem = instance.problem();
+        let request = asked(Method::Auto);
+        let mut ladder = Ladder::new(&problem, &request).unwrap();
+        let certified = ladder.certified;
+        let claim = certified + 1;
+        ladder.raise(claim, false, "a solver").unwrap();
+        let mut relaxation = Relaxation::new(&problem).unwrap();
+        ladder
+            .relax(&mut relaxation, 1.0, work(Effort::Quick))
+            .unwrap();
+        assert!(ladder.bound >= claim);
+        assert_eq!(ladder.certified, certified);
+    }
 }

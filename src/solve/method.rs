@@ -50,4 +50,31 @@ impl Method {
             Self::List(rule) => rule.name(),
         }
     }
+    /// What it does, in a line for help texts.
+    pub const fn summary(self) -> &'static str {
+        match self {
+            Self::Auto => {
+                "The ladder picks: list schedules, exact blocks between gates, then search and bounds by turns"
+            }
+            Self::Frontier => "Dynamic programming over down-sets; exact, up to 32 operators",
+            Self::Exact => {
+                "The least makespan below what local search finds; exact, up to 64 operators"
+            }
+            Self::Milp => "The strengthened integer program from the best list schedule",
+            Self::BigM => "The integer program as published, with big-M rows: the reference",
+            Self::LocalSearch => {
+                "Annealing by exact insertion; bounds from paths, loads and intervals"
+            }
+            Self::List(ListRule::Heft) => "List schedule by upward rank (Topcuoglu et al. 2002)",
+            Self::List(ListRule::Cpop) => {
+                "List schedule with the critical path on one processor (Topcuoglu et al. 2002)"
+            }
+            Self::List(ListRule::Peft) => {
+                "List schedule by a table of optimistic costs (Arabnejad and Barbosa 2014)"
+            }
+            Self::List(ListRule::LookaheadHeft) => {
+                "HEFT that looks at the successors of each operator (Bittencourt et al. 2010)"
+            }
+        }
+    }
 }

@@ -6,13 +6,16 @@
 mod document;
 mod instance;
 mod judge;
-mod ladder;
 mod method;
 mod number;
+mod request;
+
+mod ladder;
 
 pub use document::{DocumentError, read};
 pub use instance::{Delays, Edge, Instance, InstanceFault};
 pub use judge::{Fault, Placed, judge};
-pub use ladder::{Answer, Progress, Request, SolveError, solve};
+pub use ladder::solve;
 pub use method::Method;
 pub use number::Decimals;
+pub use request::{Answer, Progress, Request, SolveError, gap};

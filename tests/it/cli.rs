@@ -37,6 +37,9 @@ fn help_of_every_command() {
         ("help_check", &["check", "--help"]),
         ("help_compare", &["compare", "--help"]),
         ("help_report", &["report", "--help"]),
+        ("help_solve", &["solve", "--help"]),
+        ("help_soc_new", &["soc", "new", "--help"]),
+        ("help_soc_show", &["soc", "show", "--help"]),
     ] {
         assert_snapshot!(name, desk.run(arguments).done());
     }
@@ -56,6 +59,32 @@ fn the_table_of_googlenet() {
         "report.html",
     ] {
         assert!(written.iter().any(|(file, _)| file == name), "{name}");
+    }
+}
+
+#[test]
+fn what_is_within_the_gap_that_is_allowed_is_not_proven_further() {
+    const BERT: &str = "bert_base.onnx";
+    let desk = Desk::new().with_model(BERT);
+    let arguments = [BERT, "--soc", "vim3", "--no-plots", "--no-report"];
+    let run = desk.run(&[&arguments[..], &["--gap", "5%", "-o", "o"]].concat());
+    let told = run.done();
+    assert!(
+        told.contains("Every plan is within the gap of 5% that is allowed; the worst has "),
+        "{told}"
+    );
+    let mut plans = desk.files("o/plans");
+    assert!(plans.len() > 10, "{}", plans.len());
+    for (file, bytes) in plans.drain(..) {
+        let plan: Value = serde_json::from_slice(&bytes).expect("plans are JSON");
+        let proof = &plan["proof"];
+        let (value, bound) = (&proof["value_ns"], &proof["bound_ns"]);
+        let (value, bound) = (value.as_f64(), bound.as_f64());
+        assert!(bound >= value.map(|value| value * 0.95), "{file}");
+        for stage in plan["stages"].as_array().expect("stages are a list") {
+            let method = stage["proof"]["method"].as_str().expect("a text");
+            assert!(!method.contains("bound by"), "{file}: {method}");
+        }
     }
 }
 

@@ -34,7 +34,7 @@ fn check(model: &str) {
             budget: Budget::UNLIMITED,
         },
     );
-    mapper.prepare(&|_, _| ());
+    mapper.prepare(&|_, _, _| ());
     let candidates = pipelines(
         Sources {
             fastest: &mapper,

@@ -152,7 +152,7 @@ fn candidates_up_to(both: &Both, symmetry: Symmetry) -> (Vec<Candidate>, Vec<Str
     };
     let graph = StageGraph::new(segments, table, allowed).up_to(symmetry);
     let mapper = StageMapper::new(graph, options);
-    mapper.prepare(&|_, _| ());
+    mapper.prepare(&|_, _, _| ());
     let demand = MemoryDemand::new(&segments.graph, table);
     let sources = Sources {
         fastest: &mapper,

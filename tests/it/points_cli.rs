@@ -115,3 +115,72 @@ fn plans_at_chosen_points_are_correct_and_no_processor_alone_takes_less_energy()
         assert_eq!(checked.code, 0, "{}{}", checked.out, checked.err);
     }
 }
+
+/// vim3 with the slowest and the fastest point of each processor, the slowest first: a bound from the first points alone would be wrong.
+fn two_points(desk: &Desk) {
+    let text = std::fs::read_to_string("profiles/vim3.json").expect("the profile is committed");
+    let mut profile: Value = serde_json::from_str(&text).expect("the profile is JSON");
+    for processor in profile["processors"].as_array_mut().expect("a list") {
+        let points = processor["operating_points"]
+            .as_array_mut()
+            .expect("a list");
+        points.reverse();
+        points.drain(1..points.len() - 1);
+    }
+    desk.put("two.json", profile.to_string());
+}
+
+#[test]
+fn what_is_said_to_be_impossible_is_possible_at_no_operating_point() {
+    const SMALL: &str = "pyschedcl_mha_h2.onnx";
+    let desk = Desk::new().with_model(SMALL);
+    two_points(&desk);
+    let base = [
+        SMALL,
+        "--soc",
+        "two.json",
+        "--processors",
+        "big,gpu",
+        "--no-plots",
+        "--no-report",
+        "--energy",
+        "objective",
+        "-o",
+        "out",
+    ];
+    let figures = [
+        ("latency<=1ns", "latency_s"),
+        ("interval<=1ns", "interval_s"),
+        ("energy<=1nJ", "energy_active_j"),
+        ("board-energy<=1nJ", "energy_board_j"),
+    ];
+    let mut least = [f64::INFINITY; 4];
+    for big in ["1000MHz", "2208MHz"] {
+        for gpu in ["125MHz", "800MHz"] {
+            let points = format!("big={big},gpu={gpu}");
+            let run = desk.run(&[&base[..], &["-q", "--points", &points]].concat());
+            assert_eq!(run.code, 0, "{}", run.err);
+            let found = front(&desk, "out");
+            for plan in found["plans"].as_array().expect("a list") {
+                for (least, (_, figure)) in least.iter_mut().zip(figures) {
+                    *least = least.min(plan[figure].as_f64().expect("a figure"));
+                }
+            }
+        }
+    }
+    for ((demand, figure), least) in figures.iter().zip(least) {
+        let run = desk.run(&[&base[..], &["--json", "--dvfs", "--require", demand]].concat());
+        assert_eq!(run.code, 1, "{demand}: {}", run.err);
+        let told: Value = serde_json::from_str(&run.out).expect("it is JSON");
+        let told = &told["demands"][0];
+        let (best, bound) = (told["best"].as_f64(), told["bound"].as_f64());
+        let (best, bound) = (best.expect("a value"), bound.expect("a bound"));
+        assert!(bound > 0.0, "{figure}");
+        assert!(bound <= least * 1e9 + 0.5, "{figure}: {bound} > {least}");
+        assert!(bound <= best, "{figure}");
+        assert!(
+            best <= least * 1e9 * 1.02,
+            "{figure}: {best} beside {least}"
+        );
+    }
+}

@@ -159,6 +159,22 @@ pub struct FrontStage {
     pub time_s: f64,
 }
 
+impl FrontStage {
+    /// Its processors for people, with their operating points where these are listed: `big@1200MHz+little@1000MHz`.
+    pub fn place(&self) -> String {
+        let names: Vec<String> = self
+            .processors
+            .iter()
+            .enumerate()
+            .map(|(index, name)| match self.operating_points.get(index) {
+                Some(point) => format!("{name}@{point}"),
+                None => name.clone(),
+            })
+            .collect();
+        names.join("+")
+    }
+}
+
 /// A plan of the front.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FrontPlan {

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::builder::NonEmptyStringValueParser;
+use clap::builder::{
+    NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser,
+};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use paracompile::OpClass;
 use paracompile::soc::{Bandwidth, ProcessorSketch};
@@ -124,8 +126,17 @@ Examples:
   paracompile solve solver_tests/instances/inc6_p3.json
   paracompile solve solver_tests/instances/tf16_p3.json --time-limit 60 --json
   paracompile solve solver_tests/instances/heft_examples.json --instance topcuoglu2002 --method heft
+  echo '{\"tasks\": [[3, 5], [4, 2], [6, 4]], \"edges\": [[0, 1, 2], [0, 2, 1]]}' | paracompile solve -
 
-An instance is {tasks, edges: [[from, to, delay]]} or {t, edges: [[from, to]], comm}, or several of them; docs/solve.md.")]
+An instance is a JSON object in one of three forms:
+  {\"tasks\": [[time on processor 0, on 1, …], …], \"edges\": [[from, to, delay], …]}
+  {\"t\": [[time on processor 0, on 1, …], …], \"edges\": [[from, to], …],
+   \"comm\": [[[delay from processor 0 to 0, to 1, …], …], …], one matrix an edge}
+  {\"computation_cost\": [[time on processor 0, on 1, …], …],
+   \"edges\": [{\"src\": from, \"dst\": to, \"comm\": delay}, …]}, tasks counted from one
+A time of null means that the processor does not support the task.
+A file may hold several instances, as a list below \"instances\" or by name; --instance chooses one.
+docs/solve.md has the details and what the answer holds.")]
     Solve(SolveArgs),
 }
 
@@ -150,7 +161,7 @@ pub(crate) struct MapArgs {
     /// The network, an ONNX file
     #[arg(required = true, value_name = "MODEL")]
     pub(crate) model: Option<PathBuf>,
-    /// A built-in profile's name, or a profile file
+    /// A built-in profile's name (`paracompile soc list` has them), or a profile file
     #[arg(long, required = true, value_name = "NAME|FILE")]
     pub(crate) soc: Option<String>,
     /// Where to write; by default output/<model>-<soc>
@@ -165,7 +176,7 @@ pub(crate) struct MapArgs {
     /// Choose each processor's operating point too; implies --energy objective
     #[arg(long, conflicts_with = "costs")]
     pub(crate) dvfs: bool,
-    /// Fix processors' operating points, by the names of the profile; the others run at their first
+    /// Fix processors' operating points, for example big=1800MHz; the others run at their first. `paracompile soc list --json` names those of each processor
     #[arg(long, value_delimiter = ',', value_name = "PROCESSOR=POINT", value_parser = parse_point)]
     pub(crate) points: Vec<(String, String)>,
     /// How finely operators are mapped inside a stage
@@ -177,7 +188,7 @@ pub(crate) struct MapArgs {
     /// Use these processors alone
     #[arg(long, value_delimiter = ',', value_name = "A,B", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) processors: Vec<String>,
-    /// Stop improving a stage mapping within this gap, as a fraction
+    /// Neither improve nor prove further what is within this gap, for example 0.05 or 5%
     #[arg(long, value_name = "G", default_value_t = 0.0, value_parser = parse_gap, allow_negative_numbers = true)]
     pub(crate) gap: f64,
     /// Cut the search after this many seconds; the result then depends on the machine, and says so
@@ -200,7 +211,7 @@ pub(crate) struct MapArgs {
     /// Keep an operator, or all that a pattern matches, away from a processor
     #[arg(long, value_name = "OP=PROCESSOR", allow_hyphen_values = true)]
     pub(crate) forbid: Vec<String>,
-    /// Keep only plans within a limit: latency<=50ms, throughput>=20/s, energy<=1.2J, power<=3W, memory<=200MB
+    /// Keep only plans within a limit: latency<=50ms, interval<=40ms, throughput>=20/s, energy<=1.2J, board-energy<=2J, power<=3W, board-power<=5W, memory<=200MB, or `memory[NAME]<=200MB` of one memory; repeat for several
     #[arg(long, value_name = "FIGURE<=VALUE")]
     pub(crate) require: Vec<String>,
     /// Read such demands from a file, one a line: pin OP=PROCESSOR, forbid OP=PROCESSOR, require FIGURE<=VALUE
@@ -233,12 +244,12 @@ pub(crate) struct SolveArgs {
     #[arg(long = "instance", value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// How to solve it
-    #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = parse_method)]
+    #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = methods())]
     pub(crate) method: Method,
     /// Stop after this many seconds; the result then depends on the machine
     #[arg(long, value_name = "S", value_parser = parse_seconds, allow_negative_numbers = true)]
     pub(crate) time_limit: Option<f64>,
-    /// Stop within this gap, as a fraction
+    /// Stop within this gap, for example 0.01 or 1%
     #[arg(long, value_name = "G", default_value_t = 0.0, value_parser = parse_gap, allow_negative_numbers = true)]
     pub(crate) gap: f64,
     /// How much counted work to spend where there is no time limit
@@ -275,10 +286,10 @@ pub(crate) enum SocAction {
     },
     /// Print a built-in profile as a file to start from
     Show {
-        /// Its name
+        /// Its name (`paracompile soc list` has them)
         name: String,
         /// Let every processor fuse these classes, as a framework that fuses does; the name becomes NAME-fusing
-        #[arg(long, value_delimiter = ',', value_name = "CLASS", value_parser = parse_class)]
+        #[arg(long, value_delimiter = ',', value_name = "CLASS", value_parser = classes())]
         fuses: Vec<OpClass>,
     },
     /// Write a first profile from peak rates, every number marked as assumed
@@ -289,7 +300,8 @@ Example:
     New {
         /// The name of the chip or board
         name: String,
-        /// A processor: NAME=KIND:SPEED or NAME=KIND:SPEED:POWER; repeat for several
+        /// A processor: NAME=KIND:SPEED or NAME=KIND:SPEED:POWER; repeat for several.
+        /// KIND is cpu, gpu, npu or dsp; SPEED is cores and clock as 4x2.3GHz, or a peak as 470GFLOPS, 6TOPS or 2TMACS; POWER is watts as 4W
         #[arg(long = "processor", required = true, value_name = "NAME=KIND:SPEED")]
         processors: Vec<ProcessorSketch>,
         /// What the memory delivers to one processor, as memcpy or STREAM measures it
@@ -311,7 +323,7 @@ Example:
 pub(crate) struct CostsArgs {
     /// The network, an ONNX file
     pub(crate) model: PathBuf,
-    /// A built-in profile's name, or a profile file
+    /// A built-in profile's name (`paracompile soc list` has them), or a profile file
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) soc: String,
     /// Where to write
@@ -426,7 +438,7 @@ pub(crate) struct CompareArgs {
     /// The networks, ONNX files
     #[arg(required = true, value_name = "MODEL")]
     pub(crate) models: Vec<PathBuf>,
-    /// A built-in profile's name, or a profile file; repeat for several
+    /// A built-in profile's name (`paracompile soc list` has them), or a profile file; repeat for several
     #[arg(long, required = true, value_name = "NAME|FILE")]
     pub(crate) soc: Vec<String>,
     /// Use these processors alone
@@ -559,10 +571,11 @@ fn parse_dim(text: &str) -> Result<(String, u64), String> {
     Ok((name.to_owned(), value))
 }
 
-fn parse_class(text: &str) -> Result<OpClass, String> {
-    text.parse().map_err(|_| {
-        let known: Vec<&str> = OpClass::ALL.into_iter().map(OpClass::name).collect();
-        format!("expected a class: {}", known.join(", "))
+/// The classes of operators by name.
+fn classes() -> impl TypedValueParser<Value = OpClass> {
+    PossibleValuesParser::new(OpClass::ALL.map(OpClass::name)).map(|name| {
+        name.parse()
+            .expect("the parser lets names of classes through alone")
     })
 }
 
@@ -575,18 +588,25 @@ fn parse_rename(text: &str) -> Result<(String, String), String> {
     }
 }
 
-fn parse_method(text: &str) -> Result<Method, String> {
-    let found = Method::ALL.into_iter().find(|method| method.name() == text);
-    found.ok_or_else(|| {
-        let names: Vec<&str> = Method::ALL.iter().map(|method| method.name()).collect();
-        format!("expected one of {}", names.join(", "))
+/// The methods by name, each with its line of help.
+fn methods() -> impl TypedValueParser<Value = Method> {
+    let values = Method::ALL.map(|method| PossibleValue::new(method.name()).help(method.summary()));
+    PossibleValuesParser::new(values).map(|name| {
+        let found = Method::ALL.into_iter().find(|method| method.name() == name);
+        found.expect("the parser lets names of methods through alone")
     })
 }
 
 fn parse_gap(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
+    let gap = match text.strip_suffix('%') {
+        Some(percent) => percent.parse::<f64>().map(|percent| percent / 100.0),
+        None => text.parse::<f64>(),
+    };
+    match gap {
         Ok(gap) if (0.0..1.0).contains(&gap) => Ok(gap),
-        _ => Err("expected a fraction of at least 0 and less than 1, for example 0.05".to_owned()),
+        _ => Err(
+            "expected a fraction of at least 0 and less than 1, for example 0.05 or 5%".to_owned(),
+        ),
     }
 }
 

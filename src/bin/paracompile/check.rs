@@ -109,7 +109,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
 }
 
 /// The operating point of each processor of the chip in a plan; the first where the plan does not use it, or names a point that the profile lacks, which the checker then says.
-fn points(plan: &Plan, soc: &Soc) -> Vec<usize> {
+pub(crate) fn points(plan: &Plan, soc: &Soc) -> Vec<usize> {
     soc.processors
         .iter()
         .map(|(_, processor)| {

@@ -14,6 +14,7 @@ use paracompile::facts::model_facts;
 use paracompile::front::{EnergyAxis, Front};
 use paracompile::import::{Folded, Imported};
 use paracompile::ir::VerifiedGraph;
+use paracompile::mapping::decompose;
 use paracompile::mapping::{Budget, Effort, Granularity};
 use paracompile::partition::CutRule;
 use paracompile::plan::{Plan, StoppedBy, WriteError, read_front, write_json, write_text};
@@ -24,7 +25,7 @@ use crate::args::{self, MapArgs};
 use crate::clock::Clock;
 use crate::failure::{Failure, Kind};
 use crate::input::Chip;
-use crate::page::REPORT;
+use crate::page::{REPORT, costs_at_points};
 use crate::report::{Summary, report};
 use crate::{demands, input, interrupt, notes, terminal};
 
@@ -104,12 +105,9 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
     if !args.quiet {
         tell_replaced(&directory, &compiled);
     }
-    show("writing files");
-    let page = if args.no_report {
-        None
-    } else {
-        Some(page(&chip, &imported, &table, &compiled)?)
-    };
+    Progress(&show).known("writing files", "plan", Some(known(&compiled)));
+    let page = (!args.no_report).then(|| page(&chip, &imported, &table, &compiled));
+    let page = page.transpose()?;
     write(&directory, &compiled, !args.no_plots, page.as_deref())
         .map_err(|error| Failure::from_error(Kind::File, &error))?;
     progress.clear();
@@ -120,6 +118,7 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
         args,
         &Summary {
             front: &compiled.front,
+            asked_gap: args.gap,
             operators: compiled.segments.graph.ops.len(),
             cuts: compiled.segments.cuts.len(),
             gflop: gflop(graph),
@@ -390,6 +389,15 @@ pub(crate) fn left_out(folded: &Folded, option: &str, query: &str) -> Option<Fai
     })
 }
 
+/// Latency and bound of the recommended plan.
+fn known(compiled: &Compiled) -> decompose::Known {
+    let proof = &recommended(compiled).plan.proof;
+    decompose::Known {
+        value: proof.value_ns,
+        bound: proof.bound_ns,
+    }
+}
+
 fn recommended(compiled: &Compiled) -> &PlanFile {
     compiled
         .files
@@ -420,9 +428,11 @@ fn page(
 ) -> Result<String, Failure> {
     let plans = compiled.files.iter();
     let plans: Vec<(&str, &Plan)> = plans.map(|file| (file.file.as_str(), &file.plan)).collect();
+    let elsewhere = costs_at_points(&imported.graph, chip, None, &plans)?;
     let known = Known {
         model: &model_facts(&imported.graph),
         costs: &cost_facts(&imported.graph, table),
+        elsewhere: &elsewhere,
     };
     let notes = notes::all(
         &chip.chosen,

@@ -1,19 +1,22 @@
 //! `paracompile report`: the page of a run, made again from its files.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use paracompile::cost::cost_facts;
+use paracompile::cost::{CostFacts, cost_facts};
 use paracompile::facts::model_facts;
 use paracompile::front::Front;
+use paracompile::ir::VerifiedGraph;
 use paracompile::partition::fuse_for;
 use paracompile::pipeline::MemoryDemand;
 use paracompile::plan::{Plan, read_front, read_plan, write_text};
 use paracompile::report::{Known, ReportError, Request, html};
 
 use crate::args::ReportArgs;
-use crate::check::unreadable;
+use crate::check::{points, unreadable};
 use crate::failure::{Failure, Kind};
+use crate::input::Chip;
 use crate::{input, notes};
 
 /// The page's name beside `front.json`.
@@ -30,9 +33,12 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
         let chip = input::soc(soc, &args.processors, true)?;
         let imported = input::model(model, &args.dims, true)?;
         let graph = &imported.graph;
-        let table = input::costs(graph, &chip, args.costs.as_deref(), None)?;
-        let tight = MemoryDemand::new(&fuse_for(graph, &table), &table).names();
         let recommended = plans.iter().find(|(file, _)| *file == front.recommended);
+        let points = recommended.map(|(_, plan)| points(plan, &chip.chosen));
+        let costs = args.costs.as_deref();
+        let table = input::costs(graph, &chip, costs, points.as_deref())?;
+        let elsewhere = costs_at_points(graph, &chip, costs, &plans)?;
+        let tight = MemoryDemand::new(&fuse_for(graph, &table), &table).names();
         let notes = recommended.map(|(_, plan)| {
             let soc = &chip.chosen;
             notes::all(soc, &imported.warnings, &tight, plan)
@@ -43,6 +49,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
             known: Some(Known {
                 model: &model_facts(graph),
                 costs: &cost_facts(graph, &table),
+                elsewhere: &elsewhere,
             }),
             notes: &notes.unwrap_or_default(),
         })
@@ -57,6 +64,39 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let page = page.map_err(|error| refused(&args.directory, &error))?;
     write_text(&output, &page).map_err(|error| Failure::from_error(Kind::File, &error))?;
     input::printed(&format!("Written to {}\n", output.display()))
+}
+
+/// Costs at the operating points of plans: tables enough that each point of each processor is in one.
+///
+/// Empty where one table says it all, which the caller has.
+pub(crate) fn costs_at_points(
+    graph: &VerifiedGraph,
+    chip: &Chip,
+    measured: Option<&Path>,
+    plans: &[(&str, &Plan)],
+) -> Result<Vec<CostFacts>, Failure> {
+    let soc = &chip.chosen;
+    let mut used: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); soc.processors.len()];
+    for (_, plan) in plans {
+        for (used, point) in used.iter_mut().zip(points(plan, soc)) {
+            used.insert(point);
+        }
+    }
+    let used: Vec<Vec<usize>> = used.into_iter().map(Vec::from_iter).collect();
+    let most = used.iter().map(Vec::len).max().unwrap_or(0);
+    if most <= 1 {
+        return Ok(Vec::new());
+    }
+    (0..most)
+        .map(|row| {
+            let points: Vec<usize> = used
+                .iter()
+                .map(|used| used[row.min(used.len() - 1)])
+                .collect();
+            let table = input::costs(graph, chip, measured, Some(&points))?;
+            Ok(cost_facts(graph, &table))
+        })
+        .collect()
 }
 
 /// Where to write; the page of the run itself is not replaced by one that knows less.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use paracompile::front::{Figures, Front, FrontPlan};
+use paracompile::front::{Figures, Front, FrontPlan, FrontStage};
 use paracompile::plan::StoppedBy;
 
 use crate::figures::Scale;
@@ -17,6 +17,8 @@ const ROWS: usize = 12;
 pub(crate) struct Summary<'a> {
     /// The front.
     pub(crate) front: &'a Front,
+    /// The gap that `--gap` allows.
+    pub(crate) asked_gap: f64,
     /// Fused operators.
     pub(crate) operators: usize,
     /// Cut points.
@@ -50,14 +52,20 @@ pub(crate) fn report(summary: &Summary<'_>) -> String {
             StoppedBy::Time => "; the search was cut by the time limit",
             StoppedBy::Interrupt => "; the search was interrupted",
         },
-        if front.constraints.is_empty() {
+        if front.constraints.is_empty() && summary.asked_gap == 0.0 {
             "\n"
         } else {
             ""
         }
     );
     if !front.constraints.is_empty() {
-        let _ = writeln!(text, "Every plan meets {}\n", few(&front.constraints));
+        let end = if summary.asked_gap > 0.0 { "" } else { "\n" };
+        let _ = writeln!(text, "Every plan meets {}{end}", few(&front.constraints));
+    }
+    if summary.asked_gap > 0.0 {
+        let reached = front.plans.iter().map(|plan| plan.figures.gap);
+        let reached: Vec<f64> = reached.collect();
+        let _ = writeln!(text, "{}\n", gaps(&reached, summary.asked_gap));
     }
     let rows = shown(front);
     let scales = Scales::of(front, &rows);
@@ -99,6 +107,26 @@ pub(crate) fn report(summary: &Summary<'_>) -> String {
     let _ = writeln!(text, "  {}", front.why);
     let _ = writeln!(text, "Written to {}", summary.directory);
     text
+}
+
+/// Which gaps the plans have, and whether it is the one that was asked for.
+fn gaps(reached: &[f64], asked: f64) -> String {
+    let widest = match reached.iter().copied().fold(0.0, f64::max) {
+        widest if widest >= 1.0 => "has no bound".to_owned(),
+        widest if widest <= 0.0 => "is optimal".to_owned(),
+        widest => format!("has {}", gap(widest)),
+    };
+    let outside = reached.iter().filter(|gap| **gap > asked).count();
+    let asked = format!("{}%", (asked * 1e6).round() / 1e4);
+    let plans = counted(reached.len(), "plan");
+    if outside == 0 {
+        return format!(
+            "Every plan is within the gap of {asked} that is allowed; the worst {widest}"
+        );
+    }
+    format!(
+        "{outside} of {plans} not within the gap of {asked} that is allowed; the worst {widest}"
+    )
 }
 
 const HEADER: [&str; 10] = [
@@ -219,23 +247,9 @@ fn cells_of(
     ]
 }
 
-fn stages(stages: &[paracompile::front::FrontStage]) -> String {
-    let names: Vec<String> = stages
-        .iter()
-        .map(|stage| {
-            let processors: Vec<String> = stage
-                .processors
-                .iter()
-                .enumerate()
-                .map(|(index, name)| match stage.operating_points.get(index) {
-                    Some(point) => format!("{name}@{point}"),
-                    None => name.clone(),
-                })
-                .collect();
-            processors.join("+")
-        })
-        .collect();
-    names.join(" | ")
+fn stages(stages: &[FrontStage]) -> String {
+    let places: Vec<String> = stages.iter().map(FrontStage::place).collect();
+    places.join(" | ")
 }
 
 fn rate(frames_a_second: f64) -> String {
@@ -287,5 +301,30 @@ fn table(text: &mut String, header: &[&str; 10], rows: &[[String; 10]]) {
     for row in rows {
         let cells: Vec<&str> = row.iter().map(String::as_str).collect();
         line(&cells);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plans_beyond_the_gap_that_is_allowed_are_counted() {
+        assert_eq!(
+            gaps(&[0.0, 0.024], 0.05),
+            "Every plan is within the gap of 5% that is allowed; the worst has 2.4%"
+        );
+        assert_eq!(
+            gaps(&[0.0, 0.0], 0.005),
+            "Every plan is within the gap of 0.5% that is allowed; the worst is optimal"
+        );
+        assert_eq!(
+            gaps(&[0.0, 0.061, 0.07], 0.05),
+            "2 of 3 plans not within the gap of 5% that is allowed; the worst has 7.0%"
+        );
+        assert_eq!(
+            gaps(&[1.0], 0.05),
+            "1 of 1 plan not within the gap of 5% that is allowed; the worst has no bound"
+        );
     }
 }

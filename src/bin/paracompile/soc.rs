@@ -76,7 +76,11 @@ fn entry(profile: &Overview) -> serde_json::Value {
         .soc
         .processors
         .iter()
-        .map(|(_, processor)| json!({ "name": processor.name, "kind": processor.kind }))
+        .map(|(_, processor)| {
+            let points = processor.operating_points.iter();
+            let points: Vec<&str> = points.map(|point| point.name.as_str()).collect();
+            json!({ "name": processor.name, "kind": processor.kind, "operating_points": points })
+        })
         .collect();
     json!({
         "name": profile.soc.name,

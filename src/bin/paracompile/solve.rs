@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use paracompile::plan::StoppedBy;
 use paracompile::solve::{
-    Answer, DocumentError, Instance, Progress, Request, SolveError, read, solve,
+    Answer, DocumentError, Instance, Progress, Request, SolveError, gap, read, solve,
 };
 use serde_json::json;
 
@@ -32,10 +32,11 @@ pub(crate) fn run(args: &SolveArgs) -> Result<ExitCode, Failure> {
     let left = || limit.unwrap_or_default().saturating_sub(started.elapsed());
     let show = |now: &Progress| {
         progress.show(&format!(
-            "{:5.1} s  value {}  bound {}",
+            "{:5.1} s  value {}  bound {}  gap {:.2}%",
             started.elapsed().as_secs_f64(),
             instance.decimals.text(now.value),
             instance.decimals.text(now.bound),
+            gap(now.value, now.bound) * 100.0,
         ));
     };
     let request = Request {

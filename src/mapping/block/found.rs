@@ -9,7 +9,7 @@ use paracompile_plan::plan::StoppedBy;
 use super::super::coarse::{self, contract};
 use super::super::exact::solve_exactly;
 use super::super::fine;
-use super::super::frontier::{self, Frontier};
+use super::super::frontier::{self, Coverage, Frontier};
 use super::super::local_search::improve;
 use super::super::{Objective, Problem, Proof, Solution, heft, schedule, single};
 use super::variant::Variant;
@@ -94,13 +94,7 @@ impl Found {
         variant: &Problem,
         bound: Nanoseconds,
     ) -> bool {
-        let mut starts: Vec<(Method, Solution)> = heft(variant)
-            .map(|solution| (Method::ListSchedule, solution))
-            .into_iter()
-            .collect();
-        starts.extend((0..variant.homes.len()).filter_map(|processor| {
-            single(variant, processor).map(|solution| (Method::SingleProcessor, solution))
-        }));
+        let mut starts = listed(variant);
         let best = starts
             .iter()
             .map(|(_, solution)| (schedule(variant, solution).objective, solution))
@@ -114,6 +108,35 @@ impl Found {
             self.offer(request.problem, request.leaving, solution, method);
         }
         is_improved
+    }
+
+    /// Offers what list scheduling and single processors find.
+    pub(super) fn offer_listed(&mut self, request: &BlockRequest<'_>, variant: &Problem) {
+        for (method, solution) in listed(variant) {
+            self.offer(request.problem, request.leaving, solution, method);
+        }
+    }
+
+    /// Whether the best mapping of each variant, and the best that uses every processor, is as good as is asked for.
+    pub(super) fn is_good_enough(
+        &self,
+        request: &BlockRequest<'_>,
+        variants: &[Variant],
+        bounds: &BTreeMap<Option<usize>, Nanoseconds>,
+    ) -> bool {
+        let everything = request.problem.eligible();
+        variants.iter().all(|variant| {
+            let bound = bounds.get(&variant.place).copied().unwrap_or_default();
+            let is_reached = |used: u16| {
+                let own = self.best.iter().filter(|(key, _)| {
+                    let is_there = variant.place.is_none() || source(key) == variant.place;
+                    is_there && used & !key.used == 0
+                });
+                let best = own.map(|(_, candidate)| candidate.objective.makespan).min();
+                best.is_some_and(|best| request.is_good_enough(best, bound))
+            };
+            is_reached(0) && (request.coverage != Coverage::Every || is_reached(everything))
+        })
     }
 
     /// Offers the best mappings with every branch on one processor, and those with nested branches beside them.
@@ -271,6 +294,15 @@ impl Found {
 
 /// Nodes of each program of nested branches: they are small.
 const NODES_OF_COARSE: NonZeroU32 = NonZeroU32::new(200).expect("200 is not zero");
+
+/// What list scheduling and single processors find.
+fn listed(variant: &Problem) -> Vec<(Method, Solution)> {
+    let list = heft(variant).map(|solution| (Method::ListSchedule, solution));
+    let alone = (0..variant.homes.len()).filter_map(|processor| {
+        single(variant, processor).map(|solution| (Method::SingleProcessor, solution))
+    });
+    list.into_iter().chain(alone).collect()
+}
 
 /// Where the first leaving tensor was written.
 fn source(key: &Key) -> Option<usize> {

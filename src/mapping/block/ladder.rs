@@ -8,7 +8,7 @@ use paracompile_plan::plan::StoppedBy;
 
 use super::super::coarse::CoarseBranch;
 use super::super::frontier::{self, Coverage, Reached};
-use super::super::{Budget, Effort, Objective, Problem, Proof, Solution};
+use super::super::{Budget, Effort, Objective, Problem, Proof, Solution, enough};
 use super::found::{Bounds, Found};
 use super::variant::{Variant, using_all, variants};
 use super::{Granularity, Method};
@@ -68,8 +68,7 @@ impl BlockRequest<'_> {
 
     /// Whether the user does not ask for more.
     pub(super) fn is_good_enough(&self, value: Nanoseconds, bound: Nanoseconds) -> bool {
-        let gap = u128::from(value.saturating_sub(bound).count()) * 1_000_000;
-        gap <= u128::from(value.count()) * u128::from(self.gap_millionths)
+        bound >= enough(value, self.gap_millionths)
     }
 }
 
@@ -101,6 +100,11 @@ fn solve_fine(request: &BlockRequest<'_>) -> Vec<BlockExit> {
         budget,
         ..
     } = *request;
+    if request.gap_millionths > 0
+        && let Some(exits) = listed(request)
+    {
+        return exits;
+    }
     let mut found = Found::default();
     let mut reached = Reached::Schedules;
     if let Some(frontier) = frontier::solve(problem, leaving, coverage, request.states(), budget) {
@@ -130,7 +134,10 @@ fn solve_fine(request: &BlockRequest<'_>) -> Vec<BlockExit> {
         }
     }
     let mut bounds = bounds(&variants);
-    if is_improved {
+    let is_open = |found: &Found, bounds: &BTreeMap<_, _>| {
+        request.gap_millionths == 0 || !found.is_good_enough(request, &variants, bounds)
+    };
+    if is_improved && is_open(&found, &bounds) {
         // Without branches the tasks are the operators.
         if !request.branches.is_empty() {
             found.offer_coarse(request);
@@ -141,7 +148,7 @@ fn solve_fine(request: &BlockRequest<'_>) -> Vec<BlockExit> {
                 *known = bound.max(*known);
             }
         }
-        if let Some(limits) = nodes(request) {
+        if let Some(limits) = nodes(request).filter(|_| is_open(&found, &bounds)) {
             for variant in &variants {
                 let bound = found.offer_program(request, variant, limits);
                 if let (Some(bound), Some(known)) = (bound, bounds.get_mut(&variant.place)) {
@@ -150,12 +157,30 @@ fn solve_fine(request: &BlockRequest<'_>) -> Vec<BlockExit> {
             }
         }
     }
-    let stopped_by = if is_improved {
+    let stopped_by = if is_improved && is_open(&found, &bounds) {
         stop_reason(budget)
     } else {
         budget.stopped_by().unwrap_or(StoppedBy::Gap)
     };
     found.into_exits(&Bounds::ByPlace(bounds), stopped_by)
+}
+
+/// What schedules that are made at once reach, where all of them are within the gap that is asked for.
+fn listed(request: &BlockRequest<'_>) -> Option<Vec<BlockExit>> {
+    let mut found = Found::default();
+    let variants = variants(request.problem, request.leaving);
+    for variant in &variants {
+        found.offer_listed(request, &variant.problem);
+        if request.coverage == Coverage::Every {
+            found.offer_listed(request, &using_all(&variant.problem));
+        }
+    }
+    let bounds = bounds(&variants);
+    if !found.is_good_enough(request, &variants, &bounds) {
+        return None;
+    }
+    let stopped_by = request.budget.stopped_by().unwrap_or(StoppedBy::Gap);
+    Some(found.into_exits(&Bounds::ByPlace(bounds), stopped_by))
 }
 
 /// Branch-and-bound nodes for the integer program of a block that the frontier search did not finish; `None` where it is not worth its time.

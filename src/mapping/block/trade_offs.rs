@@ -56,7 +56,8 @@ pub(crate) fn trade_offs(request: &BlockRequest<'_>) -> TradeOffs {
     }
     let traded = traded(request, &fastest);
     let is_small = problem.operators.len() <= LARGEST_FRONT;
-    let exact = if is_small && !request.budget.should_stop() {
+    let is_wanted = is_small && !is_good_enough(request, &fastest, &traded);
+    let exact = if is_wanted && !request.budget.should_stop() {
         let starts: Vec<Solution> = fastest
             .iter()
             .map(|exit| exit.solution.clone())
@@ -115,6 +116,26 @@ fn traded(request: &BlockRequest<'_>, fastest: &[BlockExit]) -> Vec<Solution> {
         .take(most)
         .flat_map(|exit| trade(request.problem, &exit.solution, request.budget))
         .collect()
+}
+
+/// Whether the user asks for no more than a gap, and no mapping here can be farther than that from the least time at any energy.
+fn is_good_enough(request: &BlockRequest<'_>, fastest: &[BlockExit], traded: &[Solution]) -> bool {
+    if request.gap_millionths == 0 {
+        return false;
+    }
+    let least = fastest
+        .iter()
+        .map(|exit| exit.proof.bound(exit.objective.makespan))
+        .min();
+    let values = fastest.iter().map(|exit| exit.objective.makespan);
+    let traded = traded
+        .iter()
+        .map(|solution| schedule(request.problem, solution).objective.makespan);
+    least.is_some_and(|least| {
+        values
+            .chain(traded)
+            .all(|value| request.is_good_enough(value, least))
+    })
 }
 
 /// All that is known, without what another with the same holders and at least the same processors covers.

@@ -118,13 +118,13 @@ impl Blocks {
         block
     }
 
-    /// Solves many parts in parallel, equal ones once, the first ones first; `done` is told after each how many there are.
+    /// Solves many parts in parallel, equal ones once, the first ones first; `done` is told of each, and how many there are.
     pub(super) fn solve_all(
         &self,
         graph: &StageGraph,
         keys: &[BlockKey],
         options: &MapperOptions<'_>,
-        done: &(dyn Fn(usize) + Sync),
+        done: &(dyn Fn(&BlockKey, usize) + Sync),
     ) {
         let budget = options.budget.of_blocks();
         let count = AtomicUsize::new(0);
@@ -136,7 +136,7 @@ impl Blocks {
             }
             let part = graph.part(key.start, key.end, &key.entry, key.set);
             self.solved(&part, key.shared_by, options);
-            done(count.fetch_add(1, Ordering::Relaxed) + 1);
+            done(key, count.fetch_add(1, Ordering::Relaxed) + 1);
         });
     }
 

@@ -15,6 +15,7 @@ mod timings;
 mod whole;
 
 pub use blocks::Retimed;
-pub use series::{Rung, Series, block_count, series};
+pub use series::{Evidence, Rung, Series, Settled, block_count, series};
 pub use stage_graph::{Entry, StageGraph};
-pub use stage_mapper::{Ends, MapperOptions, StageMapper, StageOption};
+pub use stage_mapper::{Ends, Known, MapperOptions, StageMapper, StageOption};
+pub use tighten::Purse;

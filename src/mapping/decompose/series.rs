@@ -5,12 +5,14 @@
 //! Matrices start as lower bounds, and only what lies on a shortest way is solved, until all of one is: most entries never are.
 //! What the exact search leaves open is handed to whoever asks, and keeps its bound.
 
+use std::collections::BTreeSet;
+
 use paracompile_plan::Nanoseconds;
 
 use super::super::exact::solve_exactly;
 use super::super::{
-    Budget, Effort, Method, Methods, Outcome, Problem, Proof, Solution, heft, improve, lower_bound,
-    schedule, single,
+    Budget, Effort, Method, Methods, Problem, Proof, RaisedBy, Solution, heft, improve,
+    lower_bound, schedule, single,
 };
 use super::cut_points::cut_points;
 
@@ -21,8 +23,12 @@ pub struct Series {
     pub solution: Solution,
     /// No mapping takes less.
     pub bound: Nanoseconds,
+    /// No mapping takes less, by integer arithmetic alone.
+    pub certified: Nanoseconds,
     /// How its blocks were solved.
     pub methods: Methods,
+    /// What gave the bounds of the blocks that the bound is the sum of.
+    pub evidence: BTreeSet<Evidence>,
     /// How many blocks there are.
     pub blocks: usize,
 }
@@ -31,7 +37,7 @@ pub struct Series {
 #[derive(Clone, Copy)]
 pub struct Rung<'a> {
     /// Told which turn of the block it is; the first comes behind the exact search.
-    pub improve: &'a dyn Fn(&Problem, Outcome<Solution>, u32) -> Outcome<Solution>,
+    pub improve: &'a dyn Fn(&Problem, Settled, u32) -> Settled,
     /// Turns of a block.
     pub turns: u32,
 }
@@ -41,6 +47,45 @@ impl std::fmt::Debug for Rung<'_> {
         f.debug_struct("Rung")
             .field("turns", &self.turns)
             .finish_non_exhaustive()
+    }
+}
+/// How far a block with one place of entry and exit is solved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settled {
+    /// The best mapping.
+    pub solution: Solution,
+    /// What found it.
+    pub found_by: Method,
+    /// No mapping takes less.
+    pub bound: Nanoseconds,
+    /// No mapping takes less, by integer arithmetic alone.
+    pub certified: Nanoseconds,
+    /// What gave the bound.
+    pub bound_by: Evidence,
+}
+
+/// What gave a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Evidence {
+    /// All ways to run a block of one operator.
+    Single,
+    /// Paths, loads, and what lies between pairs of operators.
+    Intervals,
+    /// The exact search, or as far as it came.
+    Exact,
+    /// The relaxation.
+    Relaxation(RaisedBy),
+}
+
+impl Evidence {
+    /// For people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Single => "single",
+            Self::Intervals => "intervals",
+            Self::Exact => "exact",
+            Self::Relaxation(by) => by.name(),
+        }
     }
 }
 
@@ -71,8 +116,20 @@ pub fn series(
             .min_by_key(|&(block, entry, exit)| blocks[block].cell(entry, exit).turns);
         let Some((block, entry, exit)) = open else {
             // What was not asked for has no value; the shortest way by bounds has one everywhere.
-            let (_, way) = shortest(&blocks, |cell| cell.known.as_ref().map(|known| known.0))?;
-            return Some(joined(&blocks, &way, Nanoseconds::new(bound)));
+            let (_, of_values) =
+                shortest(&blocks, |cell| cell.known.as_ref().map(|known| known.0))?;
+            let (certified, _) = shortest(&blocks, |cell| cell.certified)?;
+            let (solution, methods) = joined(&blocks, &of_values);
+            let cells = blocks.iter().zip(&way);
+            let cells = cells.map(|(block, &(entry, exit))| block.cell(entry, exit));
+            return Some(Series {
+                solution,
+                bound: Nanoseconds::new(bound),
+                certified: Nanoseconds::new(certified),
+                methods,
+                evidence: cells.map(|cell| cell.bound_by).collect(),
+                blocks: blocks.len(),
+            });
         };
         blocks[block].solve(entry, exit, effort, rung, budget);
     }
@@ -93,6 +150,9 @@ struct Block {
 struct Cell {
     /// No mapping takes less; `None` if there is none.
     bound: Option<u64>,
+    /// The same by integer arithmetic alone.
+    certified: Option<u64>,
+    bound_by: Evidence,
     known: Option<(u64, Solution, Method)>,
     /// How often it was worked on.
     turns: u32,
@@ -136,64 +196,80 @@ impl Block {
         let cell = &mut self.cells[at];
         let turn = cell.turns;
         cell.turns += 1;
+        let value_of = |solution: &Solution| schedule(&variant, solution).objective.makespan;
         let bound = Nanoseconds::new(cell.bound.unwrap_or(0));
-        let (mut outcome, method) = match cell.known.take() {
-            Some((_, solution, method)) => {
-                let proof = Proof::WithinGap { bound };
-                (
-                    Outcome {
-                        value: solution,
-                        proof,
-                    },
-                    method,
-                )
-            }
-            None => match first_outcome(&variant, bound, effort, budget) {
-                Some(found) => found,
-                None => {
-                    cell.bound = None;
-                    return;
-                }
-            },
+        let known = match cell.known.take() {
+            Some((_, solution, found_by)) => Some(Settled {
+                solution,
+                found_by,
+                bound,
+                certified: Nanoseconds::new(cell.certified.unwrap_or(0)),
+                bound_by: cell.bound_by,
+            }),
+            None => first_settled(&variant, bound, cell.bound_by, effort, budget),
         };
-        if outcome.proof != Proof::Optimal {
-            outcome = (rung.improve)(&variant, outcome, turn);
+        let Some(mut known) = known else {
+            cell.bound = None;
+            cell.certified = None;
+            return;
+        };
+        if known.bound < value_of(&known.solution) {
+            known = (rung.improve)(&variant, known, turn);
         }
-        let value = schedule(&variant, &outcome.value).objective.makespan;
-        let bound = bound.max(outcome.proof.bound(value));
-        cell.bound = Some(bound.count());
-        cell.known = Some((value.count(), outcome.value, method));
+        cell.bound = Some(known.bound.count());
+        cell.certified = Some(known.certified.count());
+        cell.bound_by = known.bound_by;
+        let value = value_of(&known.solution).count();
+        cell.known = Some((value, known.solution, known.found_by));
+    }
+}
+
+impl Settled {
+    /// A bound that rests on integer arithmetic alone.
+    fn raise(&mut self, bound: Nanoseconds, by: Evidence) {
+        self.certified = self.certified.max(bound);
+        if bound > self.bound {
+            self.bound = bound;
+            self.bound_by = by;
+        }
     }
 }
 
 /// What the exact search makes of a block; `None` if there is no mapping.
-fn first_outcome(
+fn first_settled(
     variant: &Problem,
     bound: Nanoseconds,
+    bound_by: Evidence,
     effort: Effort,
     budget: Budget<'_>,
-) -> Option<(Outcome<Solution>, Method)> {
+) -> Option<Settled> {
     let start = heft(variant)?;
     let count = variant.operators.len();
-    let start = if count <= LARGEST_AT_ONCE {
-        start
+    let (start, found_by) = if count <= LARGEST_AT_ONCE {
+        (start, Method::ListSchedule)
     } else {
-        improve(variant, &start, MOVES, budget)
+        let improved = improve(variant, &start, MOVES, budget);
+        (improved, Method::LocalSearch)
     };
-    let exact = solve_exactly(variant, &start, effort.exact_states(), budget);
-    Some(match exact {
-        Some(outcome) => (outcome, Method::Exact),
-        None => {
-            let proof = Proof::WithinGap { bound };
-            (
-                Outcome {
-                    value: start,
-                    proof,
-                },
-                Method::LocalSearch,
-            )
+    let value_of = |solution: &Solution| schedule(variant, solution).objective.makespan;
+    let value = value_of(&start);
+    let bound = bound.min(value);
+    let mut known = Settled {
+        solution: start,
+        found_by,
+        bound,
+        certified: bound,
+        bound_by,
+    };
+    let exact = solve_exactly(variant, &known.solution, effort.exact_states(), budget);
+    if let Some(exact) = exact {
+        known.raise(exact.proof.bound(value_of(&exact.value)), Evidence::Exact);
+        if exact.proof == Proof::Optimal || value_of(&exact.value) < value {
+            known.found_by = Method::Exact;
         }
-    })
+        known.solution = exact.value;
+    }
+    Some(known)
 }
 
 /// Up to this size the exact search finds good schedules faster than a local one.
@@ -247,13 +323,18 @@ fn first_cell(variant: &Problem) -> Cell {
     if !is_possible {
         return Cell {
             bound: None,
+            certified: None,
+            bound_by: Evidence::Single,
             known: None,
             turns: u32::MAX,
         };
     }
     if variant.operators.len() > 1 {
+        let bound = Some(lower_bound(variant).count());
         return Cell {
-            bound: Some(lower_bound(variant).count()),
+            bound,
+            certified: bound,
+            bound_by: Evidence::Intervals,
             known: None,
             turns: 0,
         };
@@ -267,8 +348,11 @@ fn first_cell(variant: &Problem) -> Cell {
             )
         })
         .min_by_key(|(value, _)| *value);
+    let value = best.as_ref().map(|(value, _)| *value);
     Cell {
-        bound: best.as_ref().map(|(value, _)| *value),
+        bound: value,
+        certified: value,
+        bound_by: Evidence::Single,
         known: best.map(|(value, solution)| (value, solution, Method::SingleProcessor)),
         turns: u32::MAX,
     }
@@ -312,7 +396,8 @@ fn shortest(
     Some((sum, way))
 }
 
-fn joined(blocks: &[Block], way: &[(usize, usize)], bound: Nanoseconds) -> Series {
+/// The mappings of the cells on a way, one after the other, and how they were found.
+fn joined(blocks: &[Block], way: &[(usize, usize)]) -> (Solution, Methods) {
     let mut solution = Solution {
         processors: Vec::new(),
         sequence: Vec::new(),
@@ -328,12 +413,7 @@ fn joined(blocks: &[Block], way: &[(usize, usize)], bound: Nanoseconds) -> Serie
             .extend(part.sequence.iter().map(|offset| block.begin + offset));
         methods = methods.with(*method);
     }
-    Series {
-        solution,
-        bound,
-        methods,
-        blocks: blocks.len(),
-    }
+    (solution, methods)
 }
 
 /// How many blocks [`series`] finds between the gates of a problem.
@@ -372,7 +452,7 @@ mod tests {
     use super::*;
 
     const AS_IT_IS: Rung<'_> = Rung {
-        improve: &|_, outcome, _| outcome,
+        improve: &|_, known, _| known,
         turns: 2,
     };
 
@@ -389,6 +469,7 @@ mod tests {
                 let makespan = schedule(&whole, &found.solution).objective.makespan;
                 prop_assert_eq!(makespan, optimum.makespan);
                 prop_assert_eq!(found.bound, optimum.makespan);
+                prop_assert_eq!(found.certified, optimum.makespan);
             }
         }
     }

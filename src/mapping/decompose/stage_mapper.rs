@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use paracompile_frontend::arena::Id;
@@ -35,6 +36,15 @@ pub struct MapperOptions<'a> {
     pub energy: EnergyAxis,
     /// When to stop.
     pub budget: Budget<'a>,
+}
+
+/// What is known of a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// The least that was found.
+    pub value: Nanoseconds,
+    /// It cannot be less.
+    pub bound: Nanoseconds,
 }
 
 /// One way to run a stage.
@@ -194,8 +204,8 @@ impl<'a> StageMapper<'a> {
     /// Without it they are solved when they are asked for.
     ///
     /// Blocks on all processors come first, then on each alone, then on more, and parts of blocks last, so that a budget that ends early leaves whole stages.
-    /// `done` is told how many of how many are solved.
-    pub fn prepare(&self, done: &(dyn Fn(usize, usize) + Sync)) {
+    /// `done` is told how many of how many are solved, and what [`StageMapper::one_stage`] says as soon as it is known.
+    pub fn prepare(&self, done: &(dyn Fn(usize, usize, Option<Known>) + Sync)) {
         let separating: Vec<usize> = self.separating_cuts().collect();
         let mut keys = Vec::new();
         for pair in separating.windows(2) {
@@ -236,9 +246,15 @@ impl<'a> StageMapper<'a> {
         };
         keys.sort_by_key(rank);
         let count = keys.len();
+        let whole = |key: &&BlockKey| key.shared_by == 1 && key.set == everything;
+        let missing = AtomicUsize::new(keys.iter().take_while(whole).count());
+        let known = OnceLock::new();
         self.blocks
-            .solve_all(&self.graph, &keys, &self.options, &|solved| {
-                done(solved, count);
+            .solve_all(&self.graph, &keys, &self.options, &|key, solved| {
+                if whole(&key) && missing.fetch_sub(1, Ordering::Relaxed) == 1 {
+                    known.get_or_init(|| self.one_stage());
+                }
+                done(solved, count, known.get().copied().flatten());
             });
     }
 
@@ -248,11 +264,14 @@ impl<'a> StageMapper<'a> {
     }
 
     /// The least time of the whole network as one stage on all processors, as far as it is known, and a bound of it under that slowdown.
-    pub fn one_stage(&self) -> Option<(Nanoseconds, Nanoseconds)> {
+    pub fn one_stage(&self) -> Option<Known> {
         let options = self.options_to(0, &self.entry_at_start(), self.graph.allowed, Ends::Last);
         let best = options.iter().min_by_key(|option| option.time)?;
         let bound = options.iter().map(|option| option.bound).min()?;
-        Some((best.time, bound))
+        Some(Known {
+            value: best.time,
+            bound,
+        })
     }
 
     /// Every stage that starts at `cut`, where tensors are held as `entry` says, and uses all of `set` and no more.
@@ -764,7 +783,7 @@ mod tests {
                 .collect();
             let mapper = mapper(whole, &positions);
             if dice.below(2) == 0 {
-                mapper.prepare(&|_, _| ());
+                mapper.prepare(&|_, _, _| ());
             }
             let mut cut = 0;
             let mut entry = mapper.entry_at_start();

@@ -4,15 +4,17 @@
 //! What is printed is few, so it is proven better afterwards; nothing but proofs changes.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use paracompile_frontend::arena::Id;
 use paracompile_frontend::soc::{LocationId, ProcessorSet};
 use paracompile_plan::Nanoseconds;
+use paracompile_plan::plan::StoppedBy;
 use rayon::prelude::*;
 
 use super::super::block::holders;
-use super::super::relaxation::{Work, relaxation_bound};
-use super::super::{Effort, Problem};
+use super::super::relaxation::{Relaxed, Work, relaxation_bound};
+use super::super::{Budget, Effort, Problem, enough};
 use super::stage_graph::Entry;
 use super::stage_mapper::StageMapper;
 use crate::mapping::{PipelineMapping, StageMapping};
@@ -33,47 +35,131 @@ struct Open {
     bound: Nanoseconds,
 }
 
+impl Open {
+    fn gap(&self) -> f64 {
+        1.0 - self.bound.to_seconds() / self.value.to_seconds()
+    }
+}
+
+/// Between what found a mapping and what gave its bound.
+const BOUND_BY: &str = ", bound by ";
+
+/// Until the clock ends them.
+const WHILE_TIME_LASTS: Work = Work {
+    rounds: 60,
+    trials: 8,
+    nodes: None,
+    refutations: 0,
+    repairs: 0,
+    gap_millionths: 0,
+};
+
 /// What the program of a stage costs, about: places where operators can be, squared.
 type Cost = u64;
 
+/// How much the programs of all stages together may cost; mappers at several operating points share it.
+#[derive(Clone, Copy, Debug)]
+pub struct Purse(Cost);
+
+impl Purse {
+    /// What there is at an effort.
+    pub fn new(effort: Effort) -> Self {
+        Self(share(effort).map_or(0, |(_, most)| most))
+    }
+}
+
 impl StageMapper<'_> {
-    /// Raises the bounds of the stages of `mappings`; those that come first are served first.
-    pub fn tighten(&self, mappings: &mut [&mut PipelineMapping]) {
-        let effort = self.options_of_search().effort;
-        let Some((work, most)) = share(effort) else {
+    /// Raises the bounds of the stages of `mappings` that are not within the gap that is asked for; those that come first are served first.
+    ///
+    /// With a clock, what time is left goes to the stages with the widest gaps.
+    pub fn tighten(&self, mappings: &mut [&mut PipelineMapping], purse: &mut Purse) {
+        let options = self.options_of_search();
+        let Some((work, _)) = share(options.effort) else {
             return;
         };
+        let budget = options.budget;
+        if budget.should_stop() {
+            return;
+        }
+        // What is stated and separated between two looks at the clock takes a while.
+        let reserve = budget.left().unwrap_or_default() / RESERVED;
+        let left = || budget.left().unwrap_or_default().saturating_sub(reserve);
+        let stop = || {
+            let is_over = budget.left().is_some() && left().is_zero();
+            budget
+                .stopped_by()
+                .or_else(|| is_over.then_some(StoppedBy::Time))
+        };
+        let shorter = Budget::until(&stop).with_clock(&left);
+        let within = if budget.left().is_some() {
+            shorter
+        } else {
+            budget
+        };
+        let fits = |cost: Cost| budget.left().is_none() || cost <= cost_within(left());
         let keys: Vec<Vec<Key>> = mappings
             .iter()
             .map(|mapping| self.keys(&mapping.stages))
             .collect();
+        let open = self.open(mappings, &keys, &mut |cost| {
+            let is_affordable = cost <= purse.0 && fits(cost);
+            if is_affordable {
+                purse.0 -= cost;
+            }
+            is_affordable
+        });
+        self.raise(mappings, &keys, open, work, within);
+        if budget.left().is_none() || within.should_stop() {
+            return;
+        }
+        let open = self.open(mappings, &keys, &mut |cost| fits(cost));
+        self.raise(mappings, &keys, open, WHILE_TIME_LASTS, within);
+    }
+
+    /// The stages whose bounds are to be raised and can be paid for.
+    fn open<'k>(
+        &self,
+        mappings: &[&mut PipelineMapping],
+        keys: &'k [Vec<Key>],
+        is_affordable: &mut dyn FnMut(Cost) -> bool,
+    ) -> BTreeMap<&'k Key, Open> {
+        let gap = self.options_of_search().gap_millionths;
         let mut open: BTreeMap<&Key, Open> = BTreeMap::new();
-        let mut spent: Cost = 0;
-        for (mapping, keys) in mappings.iter().zip(&keys) {
-            for (stage, key) in mapping.stages.iter().zip(keys) {
-                let time = self
-                    .retimed(key.cut, &key.entry, stage, stage.processors)
-                    .time;
-                if stage.proof.bound >= time {
+        for (mapping, keys) in mappings.iter().zip(keys) {
+            let times: Vec<Nanoseconds> = mapping
+                .stages
+                .iter()
+                .zip(keys)
+                .map(|(stage, key)| {
+                    let set = stage.processors;
+                    self.retimed(key.cut, &key.entry, stage, set).time
+                })
+                .collect();
+            let bounds = mapping.stages.iter().zip(&times);
+            let bounds = bounds.map(|(stage, &time)| stage.proof.bound.min(time));
+            let latency: Nanoseconds = times.iter().copied().sum();
+            if bounds.sum::<Nanoseconds>() >= enough(latency, gap) {
+                continue;
+            }
+            for ((stage, key), time) in mapping.stages.iter().zip(keys).zip(times) {
+                let bound = stage.proof.bound;
+                if bound >= enough(time, gap) {
                     continue;
                 }
                 if let Some(known) = open.get_mut(key) {
                     // Any of the stages with this key may have the least time, and all bounds hold for the worst of them.
                     known.value = known.value.min(time);
-                    known.bound = known.bound.min(stage.proof.bound);
+                    known.bound = known.bound.min(bound);
                     continue;
                 }
-                let cost = cost(stage);
-                if spent.saturating_add(cost) > most {
+                if !is_affordable(cost(stage)) {
                     continue;
                 }
-                spent += cost;
                 let (part, _) = self.part_of(key.cut, &key.entry, stage);
                 let problem = Problem {
                     must_use: part.problem.eligible(),
                     ..part.problem
                 };
-                let bound = stage.proof.bound;
                 open.insert(
                     key,
                     Open {
@@ -84,21 +170,48 @@ impl StageMapper<'_> {
                 );
             }
         }
-        let budget = self.options_of_search().budget;
-        let raised: BTreeMap<&Key, Nanoseconds> = open
-            .into_par_iter()
+        open
+    }
+
+    /// Raises the bounds of open stages, the widest gap first.
+    fn raise(
+        &self,
+        mappings: &mut [&mut PipelineMapping],
+        keys: &[Vec<Key>],
+        open: BTreeMap<&Key, Open>,
+        work: Work,
+        budget: Budget<'_>,
+    ) {
+        let options = self.options_of_search();
+        let work = Work {
+            gap_millionths: options.gap_millionths,
+            ..work
+        };
+        let mut open: Vec<(&Key, Open)> = open.into_iter().collect();
+        open.sort_by(|(_, a), (_, b)| b.gap().total_cmp(&a.gap()));
+        // A parallel iterator over a list would start in its middle.
+        let raised: BTreeMap<&Key, Relaxed> = open
+            .into_iter()
+            .par_bridge()
             .map(|(key, open)| {
-                let relaxed = relaxation_bound(&open.problem, open.value, open.bound, work, budget);
-                (key, relaxed.bound)
+                let Open {
+                    problem,
+                    value,
+                    bound,
+                } = open;
+                let relaxed = relaxation_bound(&problem, value, bound, work, budget);
+                (key, relaxed)
             })
             .collect();
-        for (mapping, keys) in mappings.iter_mut().zip(&keys) {
+        for (mapping, keys) in mappings.iter_mut().zip(keys) {
             for (stage, key) in mapping.stages.iter_mut().zip(keys) {
-                if let Some(&bound) = raised.get(key)
-                    && bound > stage.proof.bound
+                if let Some(relaxed) = raised.get(key)
+                    && let Some(by) = relaxed.bound_by
+                    && relaxed.bound > stage.proof.bound
                 {
-                    stage.proof.bound = bound;
-                    stage.proof.method = format!("{}, bound by cut LP", stage.proof.method);
+                    stage.proof.bound = relaxed.bound;
+                    let found = stage.proof.method.split(BOUND_BY).next().unwrap_or("");
+                    stage.proof.method = format!("{found}{BOUND_BY}{}", by.name());
                 }
             }
         }
@@ -145,6 +258,18 @@ impl StageMapper<'_> {
     }
 }
 
+/// A program that costs more is not begun: it would not end in time.
+fn cost_within(left: Duration) -> Cost {
+    let millis = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+    millis.saturating_mul(COST_OF_MILLISECOND)
+}
+
+/// Of the time that is left, one part in so many is kept back.
+const RESERVED: u32 = 5;
+
+/// Measured on BERT, where 2.5 million take some seconds on two threads.
+const COST_OF_MILLISECOND: Cost = 200;
+
 fn cost(stage: &StageMapping) -> Cost {
     let places = (stage.ops.len() * stage.processors.len()) as u64;
     places.saturating_mul(places)
@@ -158,6 +283,7 @@ fn share(effort: Effort) -> Option<(Work, Cost)> {
         nodes: None,
         refutations: 0,
         repairs: 0,
+        gap_millionths: 0,
     };
     match effort {
         Effort::Quick => None,

@@ -4,9 +4,11 @@ use paracompile_frontend::soc::{ProcessorId, ProcessorSet};
 use paracompile_plan::Nanoseconds;
 use paracompile_plan::plan::StoppedBy;
 
-use super::super::{LayerSwitched, ListRule, Solution, layer_switched_within, schedule, single};
+use super::super::{
+    LayerSwitched, ListRule, Solution, heft, layer_switched_within, schedule, single,
+};
 use super::stage_graph::Part;
-use super::stage_mapper::{Ends, StageMapper};
+use super::stage_mapper::{Ends, Known, StageMapper};
 use crate::mapping::{StageMapping, StageProof};
 use crate::partition::FusedOpId;
 
@@ -46,6 +48,15 @@ impl StageMapper<'_> {
         }
         let method = layer_switched_method(&found);
         Some(self.whole_stage(&part, &found.solution, &method))
+    }
+
+    /// The whole network as one stage on all processors, as far as a list schedule and paths tell.
+    pub fn at_first(&self) -> Option<Known> {
+        let part = self.whole_part(self.graph().allowed);
+        let solution = heft(&part.problem)?;
+        let value = schedule(&part.problem, &solution).objective.makespan;
+        let bound = self.latency_bound().min(value);
+        Some(Known { value, bound })
     }
 
     fn whole_part(&self, set: ProcessorSet) -> Part {

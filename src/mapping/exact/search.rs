@@ -790,10 +790,10 @@ mod tests {
     /// Up to eleven operators, where orders of branches differ from state to state.
     #[test]
     fn identical_branches_have_the_optimum_of_the_frontier_search() {
-        for seed in 0..120 {
-            let (branches, length) = [(2, 3), (3, 2), (4, 2), (3, 3)][seed as usize % 4];
-            let processors = 2 + seed as usize % 2;
-            let problem = random_branches(seed, branches, length, processors, seed % 5 == 0);
+        for number in 0..120_usize {
+            let (branches, length) = [(2, 3), (3, 2), (4, 2), (3, 3)][number % 4];
+            let (seed, processors) = (number as u64, 2 + number % 2);
+            let problem = random_branches(seed, branches, length, processors, number % 5 == 0);
             assert_eq!(least(&problem), by_frontier(&problem), "{seed}");
         }
     }

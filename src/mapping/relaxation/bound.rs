@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use paracompile_plan::Nanoseconds;
 
-use crate::mapping::{Budget, Problem};
+use crate::mapping::{Budget, Problem, enough};
 
 use super::cuts::Cut;
 use super::ground::{Ground, signed};
@@ -39,6 +39,17 @@ pub struct Work {
     pub refutations: u32,
     /// How often each of these gets rows and orders that its point violates, and is solved again.
     pub repairs: u32,
+    /// A bound whose gap to the known makespan is at most this, in millionths, is good enough.
+    pub gap_millionths: u32,
+}
+
+/// Bounds that are known before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Floor {
+    /// No schedule takes less.
+    pub bound: Nanoseconds,
+    /// No schedule takes less, by integer arithmetic alone.
+    pub certified: Nanoseconds,
 }
 
 /// What a relaxation proves.
@@ -48,6 +59,35 @@ pub struct Relaxed {
     pub bound: Nanoseconds,
     /// No schedule takes less, by integer arithmetic alone.
     pub certified: Nanoseconds,
+    /// What gave the bound; `None` where it is the one that was known before.
+    pub bound_by: Option<RaisedBy>,
+    /// What gave the certified one.
+    pub certified_by: Option<RaisedBy>,
+}
+
+/// What raised a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RaisedBy {
+    /// The value of the linear program with cuts.
+    LinearProgram,
+    /// No schedule fits a horizon, by the windows of operators or by the linear program.
+    LinearTrial,
+    /// The value of the integer program with cuts.
+    IntegerProgram,
+    /// No schedule fits a horizon, by the integer program.
+    IntegerTrial,
+}
+
+impl RaisedBy {
+    /// For people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LinearProgram => "cut LP",
+            Self::LinearTrial => "destructive cut LP",
+            Self::IntegerProgram => "cut MILP",
+            Self::IntegerTrial => "destructive cut MILP",
+        }
+    }
 }
 
 /// Raises `floor`, a certified bound, towards `known`, the makespan of a schedule.
@@ -60,13 +100,29 @@ pub fn relaxation_bound(
     work: Work,
     budget: Budget<'_>,
 ) -> Relaxed {
-    let floor = Relaxed {
+    let floor = Floor {
         bound: floor,
         certified: floor,
     };
-    Relaxation::new(problem).map_or(floor, |mut relaxation| {
+    let is_settled = floor.bound >= enough(known, work.gap_millionths);
+    // What is stated before the first program is solved takes a second for the largest problems.
+    if is_settled || budget.should_stop() {
+        return floor.as_it_is();
+    }
+    Relaxation::new(problem).map_or(floor.as_it_is(), |mut relaxation| {
         relaxation.raise(known, floor, work, budget)
     })
+}
+
+impl Floor {
+    fn as_it_is(self) -> Relaxed {
+        Relaxed {
+            bound: self.bound,
+            certified: self.certified,
+            bound_by: None,
+            certified_by: None,
+        }
+    }
 }
 
 /// The relaxation of a problem, with all that was learned about it.
@@ -78,6 +134,10 @@ pub struct Relaxation<'a> {
     pub(super) certified: i64,
     /// The makespan of a schedule.
     pub(super) high: i64,
+    /// Nobody asks for a higher bound.
+    pub(super) enough: i64,
+    /// What raised `low` last.
+    pub(super) raised_by: Option<RaisedBy>,
     /// The lower end at which the linear program was last at its wits' end.
     pub(super) settled: Option<i64>,
     /// Rows with a multiplier at the end of the last horizon.
@@ -112,6 +172,8 @@ impl<'a> Relaxation<'a> {
             low: 0,
             certified: 0,
             high: 0,
+            enough: 0,
+            raised_by: None,
             settled: None,
             active: BTreeSet::new(),
             present: BTreeSet::new(),
@@ -121,50 +183,41 @@ impl<'a> Relaxation<'a> {
         })
     }
 
-    /// Raises `floor`, bounds that are known, towards `known`, the makespan of a schedule.
+    /// Raises `floor` towards `known`, the makespan of a schedule.
     pub fn raise(
         &mut self,
         known: Nanoseconds,
-        floor: Relaxed,
+        floor: Floor,
         work: Work,
         budget: Budget<'_>,
     ) -> Relaxed {
-        if known.count() >= LARGEST || floor.bound >= known {
-            return floor;
+        let enough = enough(known, work.gap_millionths);
+        if known.count() >= LARGEST || floor.bound >= enough {
+            return floor.as_it_is();
         }
         self.high = signed(known.count());
+        self.enough = signed(enough.count());
         self.certified = self.certified.max(signed(floor.certified.count()));
         self.low = self.low.max(signed(floor.bound.count()));
+        self.raised_by = None;
+        // Rows and windows build on the bound that they start from.
         let is_certified = self.low == self.certified;
-        if self.settled != Some(self.low) {
-            let mut search = Search {
-                relaxation: self,
-                work,
-                budget,
-            };
-            let trials = work.trials.saturating_add(1);
-            search.bisect(trials, search.relaxation.high - 1, Search::linear_below);
-            if !budget.should_stop() {
-                self.settled = Some(self.low);
-            }
-        }
+        let mut turn = Search {
+            relaxation: self,
+            work,
+            budget,
+        };
+        turn.linear();
+        let certified_by = turn.relaxation.raised_by.filter(|_| is_certified);
         if is_certified {
-            self.certified = self.low;
+            turn.relaxation.certified = turn.relaxation.low;
         }
-        if let Some(nodes) = work.nodes {
-            let first = self.between(self.high);
-            let mut search = Search {
-                relaxation: self,
-                work,
-                budget,
-            };
-            search.bisect(work.refutations, first, |search, trial| {
-                search.integer_below(trial, nodes)
-            });
-        }
+        turn.integer();
         Relaxed {
             bound: unsigned(self.low),
             certified: unsigned(self.certified),
+            bound_by: self.raised_by,
+            certified_by,
         }
     }
 

@@ -53,7 +53,8 @@ impl Search<'_, '_> {
                 is_choice.resize(y, false);
                 is_choice.push(true);
             }
-            if bound > horizon || self.budget.should_stop() {
+            let is_over = bound > horizon.min(self.relaxation.enough - 1);
+            if is_over || self.budget.should_stop() {
                 break;
             }
             let scale = Scale::new([1], self.relaxation.high.unsigned_abs(), count + 1)?;

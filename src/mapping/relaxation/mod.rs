@@ -20,4 +20,4 @@ mod windows;
 #[cfg(test)]
 mod tests;
 
-pub use bound::{Relaxation, Relaxed, Work, relaxation_bound};
+pub use bound::{Floor, RaisedBy, Relaxation, Relaxed, Work, relaxation_bound};

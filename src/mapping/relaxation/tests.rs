@@ -22,6 +22,7 @@ const BRIEF: Work = Work {
     nodes: NonZeroU32::new(20),
     refutations: 3,
     repairs: 4,
+    gap_millionths: 0,
 };
 
 /// A solution in an order and on processors drawn at random.
@@ -255,6 +256,7 @@ fn no_bound_exceeds_a_known_value_and_the_rows_are_worth_their_time() {
             nodes: None,
             refutations: 0,
             repairs: 0,
+            gap_millionths: 0,
         };
         let known = Nanoseconds::new(known);
         let relaxed = relaxation_bound(&problem, known, floor, work, Budget::UNLIMITED);
@@ -285,4 +287,25 @@ fn whoever_says_stop_is_obeyed_and_gets_what_was_known() {
         Budget::until(&stop),
     );
     assert!(relaxed.bound >= floor && relaxed.bound.count() <= known);
+}
+
+#[test]
+fn no_more_is_proven_than_is_asked() {
+    let (problem, known) = instance("nas50_p3");
+    let known = Nanoseconds::new(known);
+    let floor = lower_bound(&problem);
+    let at = |gap_millionths| {
+        let work = Work {
+            gap_millionths,
+            ..BRIEF
+        };
+        relaxation_bound(&problem, known, floor, work, Budget::UNLIMITED)
+    };
+    let (most, least) = (at(0).bound, at(900_000).bound);
+    assert_eq!(least, floor, "it is within the gap as it is");
+    assert!(most > floor);
+    let allowed = known.count() - u64::midpoint(floor.count(), most.count());
+    let gap = u32::try_from(allowed * 1_000_000 / known.count()).unwrap();
+    let between = at(gap).bound;
+    assert!(between > floor && between.count() + allowed >= known.count());
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use crate::mapping::Budget;
 use crate::milp::{LinearProgram, MilpError, Priced, Relaxed as LinearStatus};
 
-use super::bound::{Relaxation, Work};
+use super::bound::{RaisedBy, Relaxation, Work};
 use super::cuts::Cut;
 use super::separate::{Point, separate};
 use super::statement::Statement;
@@ -42,28 +42,59 @@ pub(super) struct Search<'s, 'a> {
 }
 
 impl Search<'_, '_> {
-    /// Tries horizons, ever closer to what is refuted.
-    pub(super) fn bisect(
+    /// Horizons by the linear program, unless it was at its wits' end with this bound before.
+    pub(super) fn linear(&mut self) {
+        if self.relaxation.settled == Some(self.relaxation.low) {
+            return;
+        }
+        let by = [RaisedBy::LinearProgram, RaisedBy::LinearTrial];
+        let trials = self.work.trials.saturating_add(1);
+        self.bisect(trials, self.relaxation.high - 1, by, Self::linear_below);
+        if !self.budget.should_stop() {
+            self.relaxation.settled = Some(self.relaxation.low);
+        }
+    }
+
+    /// Horizons by the integer program, if it may have nodes.
+    pub(super) fn integer(&mut self) {
+        let Some(nodes) = self.work.nodes else {
+            return;
+        };
+        let by = [RaisedBy::IntegerProgram, RaisedBy::IntegerTrial];
+        let first = self.relaxation.between(self.relaxation.high);
+        self.bisect(self.work.refutations, first, by, |search, trial| {
+            search.integer_below(trial, nodes)
+        });
+    }
+
+    /// Tries horizons, ever closer to what is refuted; what raises the bound is its value, or that a horizon is empty.
+    fn bisect(
         &mut self,
         trials: u32,
         first: i64,
+        [by_value, by_trial]: [RaisedBy; 2],
         mut bound_below: impl FnMut(&mut Self, i64) -> Result<i64, MilpError>,
     ) {
         let mut trial = first;
         let mut open = self.relaxation.high;
         for _ in 0..trials {
-            if self.relaxation.low >= open || self.budget.should_stop() {
+            let is_over = self.relaxation.low >= open.min(self.relaxation.enough);
+            if is_over || self.budget.should_stop() {
                 break;
             }
             // Trouble in the solver leaves the bound as it is: no bound is lost by not raising it.
             let Ok(found) = bound_below(self, trial) else {
                 break;
             };
-            if found > trial {
-                self.relaxation.low = self.relaxation.low.max(trial + 1);
+            let (low, by) = if found > trial {
+                (trial + 1, by_trial)
             } else {
-                self.relaxation.low = self.relaxation.low.max(found);
                 open = open.min(trial);
+                (found, by_value)
+            };
+            if low > self.relaxation.low {
+                self.relaxation.low = low;
+                self.relaxation.raised_by = Some(by);
             }
             trial = self.relaxation.between(open);
             if trial <= self.relaxation.low + self.relaxation.high / CLOSE {
@@ -83,7 +114,8 @@ impl Search<'_, '_> {
             let mut statement = Statement::new(&ground, &windows, self.relaxation.low);
             let tight = self.tighten(&mut statement)?;
             best = best.max(tight.bound);
-            if best > horizon || self.budget.should_stop() {
+            let is_over = best > horizon.min(self.relaxation.enough - 1);
+            if is_over || self.budget.should_stop() {
                 return Ok(best);
             }
             let Some(proof) = tight.proof else {
@@ -165,7 +197,7 @@ impl Search<'_, '_> {
             } else {
                 STALLED_AT_FLOOR
             };
-            let is_over = best > horizon || stalled >= patience;
+            let is_over = best > horizon.min(self.relaxation.enough - 1) || stalled >= patience;
             if suggestion.status != LinearStatus::Optimal || is_over || self.budget.should_stop() {
                 linear = Some(program);
                 break;

@@ -7,6 +7,7 @@ use paracompile_plan::plan::Task;
 use plotters::style::RGBColor;
 
 use super::super::palette::{Family, Processors, ink_on};
+use super::super::points::place_of;
 use super::dataflow::{Dataflow, Node};
 use crate::partition::quoted;
 
@@ -38,7 +39,7 @@ fn write_graph(text: &mut String, plan: &Plan) -> fmt::Result {
         let title = format!(
             "stage {}: {}, {}",
             stage.id.saturating_add(1),
-            stage.processors.join("+"),
+            place_of(plan, stage),
             stage.time_ns
         );
         writeln!(

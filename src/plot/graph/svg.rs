@@ -10,6 +10,7 @@ use super::super::canvas::{Canvas, HPos, Lettering, Point, VPos, picture, to_pix
 use super::super::gantt::tail_that_fits;
 use super::super::legend::Legend;
 use super::super::palette::{Family, INK, Processors, SOFT, ink_on, tint};
+use super::super::points::place_of;
 use super::dataflow::{Dataflow, Edge, Node};
 use super::layers::{Layered, Layout, TooLarge};
 use crate::simulate::{Critical, CriticalWork, critical_path};
@@ -194,7 +195,7 @@ impl Drawing<'_> {
             let title = format!(
                 "stage {}: {}, {}",
                 stage.id.saturating_add(1),
-                stage.processors.join("+"),
+                place_of(self.plan, stage),
                 stage.time_ns
             );
             let title = look.fit(&title, width - 40.0).unwrap_or_default();

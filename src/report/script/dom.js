@@ -53,13 +53,15 @@ const icon = (plan) =>
   svg("svg", { class: "icon", viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" }, mark(plan, 8, 8, 5.5));
 
 const swatch = (colour) => h("span", { class: "swatch", style: { background: colour } });
-const chip = (processor) => h("span", { class: "chip" }, h("span", { class: "bar", style: { background: colourOf(processor) } }), run.processors[processor]);
+const chip = (processor, point = "") => h("span", { class: "chip" },
+  h("span", { class: "bar", style: { background: colourOf(processor) } }), run.processors[processor],
+  point ? h("span", { class: "point" }, `@${point}`) : null);
 
 // Stages as chips: processors of a stage joined by a plus, stages by an arrow.
 const stageChips = (plan) =>
   h("span", { class: "chips" }, plan.stages.map((stage, index) => [
     index > 0 ? h("span", { class: "soft" }, "→") : null,
-    h("span", { class: "stage-chip" }, stage.processors.map((id, place) => [place > 0 ? "+" : null, chip(id)])),
+    h("span", { class: "stage-chip" }, stage.processors.map((id, place) => [place > 0 ? "+" : null, chip(id, pointOf(plan, id))])),
   ]));
 
 // A list of terms and figures.

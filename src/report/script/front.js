@@ -239,7 +239,7 @@ function drawPlans() {
     { title: "Frames/s", class: "number", down: true, key: throughput, cell: (plan) => rate.show(throughput(plan)) },
     { title: `Energy (${energy.unit})`, class: "number", note: "Active energy a frame: the processors in use", key: (plan) => plan.active, cell: (plan) => energy.show(plan.active) },
     { title: "Gap", class: "number wider", note: "How far the latency can be above the least possible for these stages and processors", key: (plan) => gapOf(plan.proof), cell: (plan) => showGap(gapOf(plan.proof)) },
-    { title: "Best at", class: "wider", key: (plan) => (plan.labels.length > 0 ? plan.labels.join(", ") : "~"), cell: (plan) => plan.kind === "baseline" ? "baseline" : plan.kind === "best" ? "best of its shape" : [
+    { title: "Best at", class: "wider", key: (plan) => (plan.labels.length > 0 ? plan.labels.join(", ") : "~"), cell: (plan) => plan.id.startsWith("twin:") ? `plan ${plan.id.slice(5)} at the run's own points` : plan.kind === "baseline" ? "baseline" : plan.kind === "best" ? "best of its shape" : [
       run.plans.indexOf(plan) === run.recommended ? [h("span", { class: "tag" }, "recommended"), " "] : null,
       plan.labels.map((label, index) => [h("span", { class: "phrase" }, label, index < plan.labels.length - 1 ? "," : ""), " "]),
     ] },

@@ -110,7 +110,8 @@ function layLanes(plan, detail) {
   detail.queues.forEach((processor, lane) => {
     const twins = detail.queues.filter((other) => other === processor).length;
     const number = detail.queues.slice(0, lane + 1).filter((other) => other === processor).length;
-    const name = twins > 1 ? `${run.processors[processor]} #${number}` : run.processors[processor];
+    const place = spotOf(plan, processor);
+    const name = twins > 1 ? `${place} #${number}` : place;
     lanes.queues.push({ y, name, processor, tasks: detail.tasks.filter((task) => task.lane === lane) });
     y += LANE + 5;
   });

@@ -55,6 +55,8 @@ function drawAbout() {
       ["Paced", "Latency while a frame enters every interval."],
       ["In stream", "Latency of the 50th frame while frames enter as fast as they can, and so wait for each other."],
       ["Active energy", "What the processors in use take for a frame, their static power over the interval included. With the board, its base power is added."],
+      run.plans.some((plan) => plan.id.startsWith("twin:"))
+        ? ["Twin", "The plan of that number with the same stages, processors and order, but every processor at the run's own operating point: what the other points change."] : null,
       ["Gap", "One minus bound over value. The bound holds for the plan's stages on their processors; no mapping of that scope is faster."],
       ["Critical path", "The chain of tasks and moves that a frame of the paced stream waits for: each starts when the one before it ends."],
       ["Move", "A tensor that goes to another memory or layout."],

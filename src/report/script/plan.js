@@ -127,7 +127,7 @@ function drawStages() {
       h("h3", null, `Stage ${index + 1}`, slowest && plan.stages.length > 1 ? h("span", { class: "tag" }, "sets the interval") : null),
       h("p", { class: "soft" },
         `${showTime(stage.time)}${stage.alone !== stage.time ? `, ${showTime(stage.alone)} without the other stages` : ""}; ${counted(stage.operators, "operator")} in ${counted(stage.tasks, "task")}; ${gapOf(stage.proof) <= 0 ? "proven optimal" : `gap ${showGap(gapOf(stage.proof))}`}`),
-      stage.processors.map((id, place) => line(chip(id), colourOf(id), stage.busy[place])),
+      stage.processors.map((id, place) => line(chip(id, pointOf(plan, id)), colourOf(id), stage.busy[place])),
       stage.moving > 0 ? line(h("span", { class: "chip" }, swatch("var(--move)"), "moves"), "var(--move)", stage.moving) : null);
   });
   put(byId("stages"),

@@ -96,8 +96,16 @@ function showGap(gap) {
   if (gap <= 0) return "optimal";
   return gap >= 1 ? "unknown" : `≤\u00a0${(Math.ceil(gap * 1000 - 1e-6) / 10).toFixed(1)}%`;
 }
+// Processors that plans run at several operating points: only these points tell plans apart.
+const tuned = new Set(run.processors.map((_, id) => id).filter((id) =>
+  new Set(run.plans.flatMap((plan) => plan.processors.filter((used) => used.id === id).map((used) => used.point))).size > 1));
+const pointOf = (plan, id) => (tuned.has(id) ? (plan.processors.find((used) => used.id === id) || {}).point || "" : "");
+const spotOf = (plan, id) => {
+  const point = pointOf(plan, id);
+  return point ? `${run.processors[id]}@${point}` : run.processors[id];
+};
 const stagesOf = (plan) =>
-  plan.stages.map((stage) => stage.processors.map((id) => run.processors[id]).join("+")).join(" | ");
+  plan.stages.map((stage) => stage.processors.map((id) => spotOf(plan, id)).join("+")).join(" | ");
 const titleOf = (plan) => {
   if (plan.kind === "front") return `Plan ${plan.id}`;
   if (plan.kind === "baseline") return plan.id;
@@ -132,6 +140,7 @@ function unpack(plan, detail) {
     passage += stage.time;
   }
   const free = new Map();
+  const columnOf = new Map(plan.processors.map((processor) => [processor.id, processor.sources]));
   const columns = detail.tasks;
   const tasks = columns.group.map((group, id) => {
     const stage = columns.stage[id];
@@ -142,7 +151,7 @@ function unpack(plan, detail) {
     const end = start + columns.time[id];
     free.set(key, end);
     const members = groups[group];
-    const mask = sources.length > 0 ? sources[group][processor] || 0 : 0;
+    const mask = sources.length > 0 ? sources[group][columnOf.get(processor)] || 0 : 0;
     return {
       kind: "task",
       id,

@@ -21,6 +21,7 @@ pub use error::{CostError, CostsFileError, OverrideDefect, OverrideProblem, TooL
 pub use facts::cost_facts;
 pub use features::evaluate;
 pub use overrides::CostOverrides;
+pub use paracompile_plan::facts::CostFacts;
 pub use points::PointTables;
 pub use table::{CostTable, GroupCost, MOST_SECONDS};
 pub use transfer::Move;

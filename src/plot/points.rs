@@ -1,0 +1,24 @@
+//! Names of operating points in pictures: plans that differ in nothing else are told apart by them.
+
+use paracompile_plan::Plan;
+use paracompile_plan::plan::PlanStage;
+
+/// At which point a processor of the plan runs.
+pub(super) fn point_of<'p>(plan: &'p Plan, processor: &str) -> Option<&'p str> {
+    let mut used = plan.processors.iter();
+    let used = used.find(|used| used.name == processor)?;
+    Some(&used.operating_point)
+}
+
+/// Processors of a stage with their points: `big@1200MHz+little@1000MHz`.
+pub(super) fn place_of(plan: &Plan, stage: &PlanStage) -> String {
+    let names: Vec<String> = stage
+        .processors
+        .iter()
+        .map(|name| match point_of(plan, name) {
+            Some(point) => format!("{name}@{point}"),
+            None => name.clone(),
+        })
+        .collect();
+    names.join("+")
+}
