@@ -53,8 +53,9 @@ const SHARE_OF_BOUNDS: f64 = 0.85;
 
 /// Bounds until the clock ends them.
 const EVERYTHING: Work = Work {
-    rounds: 60,
+    rounds: 200,
     trials: 12,
+    probes: 24,
     nodes: NonZeroU32::new(20000),
     refutations: 8,
     repairs: 40,
@@ -64,8 +65,9 @@ const EVERYTHING: Work = Work {
 /// Bounds of a block between gates in a turn of it, if the clock ends them.
 const fn work_of_turn(turn: u32) -> Work {
     Work {
-        rounds: if turn == 0 { 25 } else { 60 },
+        rounds: if turn == 0 { 60 } else { 200 },
         trials: if turn == 0 { 3 } else { 12 },
+        probes: 24,
         nodes: None,
         refutations: 0,
         repairs: 0,
@@ -81,15 +83,16 @@ const MOST_PAIRS_OF_BLOCK: usize = 450;
 
 /// Bounds by counted work.
 const fn work(effort: Effort) -> Work {
-    let (rounds, trials, nodes, refutations) = match effort {
-        Effort::Quick => (10, 0, None, 0),
-        Effort::Normal => (25, 3, None, 0),
-        Effort::Thorough => (60, 10, NonZeroU32::new(1000), 4),
+    let (rounds, trials, probes, nodes, refutations) = match effort {
+        Effort::Quick => (10, 0, 0, None, 0),
+        Effort::Normal => (40, 3, 24, None, 0),
+        Effort::Thorough => (100, 10, 24, NonZeroU32::new(1000), 4),
     };
     let repairs = 4;
     Work {
         rounds,
         trials,
+        probes,
         nodes,
         refutations,
         repairs,
@@ -620,7 +623,7 @@ mod tests {
             (
                 "tf4_p3",
                 Method::Auto,
-                "local-search, bound by intervals+cut LP between gates",
+                "single+exact between gates, bound by intervals+cut LP between gates",
             ),
         ] {
             let answer = solve(&instance(name), &asked(method)).unwrap();

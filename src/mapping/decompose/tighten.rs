@@ -48,6 +48,7 @@ const BOUND_BY: &str = ", bound by ";
 const WHILE_TIME_LASTS: Work = Work {
     rounds: 60,
     trials: 8,
+    probes: 24,
     nodes: None,
     refutations: 0,
     repairs: 0,
@@ -277,9 +278,10 @@ fn cost(stage: &StageMapping) -> Cost {
 
 /// Work of each program, and the cost of all of them together.
 fn share(effort: Effort) -> Option<(Work, Cost)> {
-    let work = |rounds, trials| Work {
+    let work = |rounds, trials, probes| Work {
         rounds,
         trials,
+        probes,
         nodes: None,
         refutations: 0,
         repairs: 0,
@@ -287,7 +289,7 @@ fn share(effort: Effort) -> Option<(Work, Cost)> {
     };
     match effort {
         Effort::Quick => None,
-        Effort::Normal => Some((work(12, 1), 2_500_000)),
-        Effort::Thorough => Some((work(60, 8), 30_000_000)),
+        Effort::Normal => Some((work(12, 1, 0), 2_500_000)),
+        Effort::Thorough => Some((work(60, 8, 24), 30_000_000)),
     }
 }

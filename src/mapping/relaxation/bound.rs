@@ -29,10 +29,12 @@ const TENTHS: i64 = 3;
 /// How much counted work a bound may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// Rounds of rows for each horizon.
+    /// Rounds of rows for each horizon, over all its windows.
     pub rounds: u32,
     /// Horizons that the linear program tries after the first, which is one below the known makespan.
     pub trials: u32,
+    /// Pairs that may be probed one after another without excluding one.
+    pub probes: u32,
     /// Branch-and-bound nodes of each integer program; none without.
     pub nodes: Option<NonZeroU32>,
     /// Horizons that the integer program tries.

@@ -28,7 +28,8 @@ impl Search<'_, '_> {
         let ground = Rc::clone(&self.relaxation.ground);
         let floor = self.relaxation.low;
         let mut statement = Statement::new(&ground, &windows, floor);
-        let mut bound = self.tighten(&mut statement)?.bound;
+        let mut rounds = self.work.rounds;
+        let mut bound = self.tighten(&mut statement, &mut rounds)?.bound;
         let budget = self.budget;
         let remaining = move || budget.remaining();
         let limits = Limits {

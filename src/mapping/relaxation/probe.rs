@@ -8,9 +8,8 @@ use crate::milp::{LinearProgram, MilpError, Priced};
 use super::statement::Statement;
 use super::trials::Search;
 
-/// Simplex iterations of a probe, and how many probes may fail one after another.
+/// Simplex iterations of a probe.
 const PROBE: u32 = 500;
-const FAILED_PROBES: u32 = 24;
 
 impl Search<'_, '_> {
     /// Leaves out the pairs that cost too much to be in a schedule that fits the horizon (reduced-cost fixing); how many.
@@ -61,7 +60,7 @@ impl Search<'_, '_> {
         pairs.sort_unstable();
         let (mut dropped, mut failed) = (0, 0);
         for (_, i, p, x) in pairs {
-            if failed >= FAILED_PROBES || self.budget.should_stop() {
+            if failed >= self.work.probes || self.budget.should_stop() {
                 break;
             }
             program.hold(x, 1, 1);

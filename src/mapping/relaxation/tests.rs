@@ -19,6 +19,7 @@ use super::{Work, relaxation_bound};
 const BRIEF: Work = Work {
     rounds: 8,
     trials: 6,
+    probes: 24,
     nodes: NonZeroU32::new(20),
     refutations: 3,
     repairs: 4,
@@ -253,6 +254,7 @@ fn no_bound_exceeds_a_known_value_and_the_rows_are_worth_their_time() {
         let work = Work {
             rounds: 3,
             trials: 1,
+            probes: 2,
             nodes: None,
             refutations: 0,
             repairs: 0,

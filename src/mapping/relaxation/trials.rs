@@ -107,12 +107,13 @@ impl Search<'_, '_> {
     pub(super) fn linear_below(&mut self, horizon: i64) -> Result<i64, MilpError> {
         let ground = Rc::clone(&self.relaxation.ground);
         let mut best = self.relaxation.low;
+        let mut rounds = self.work.rounds;
         loop {
             let Some(windows) = self.relaxation.windows(horizon) else {
                 return Ok(horizon + 1);
             };
             let mut statement = Statement::new(&ground, &windows, self.relaxation.low);
-            let tight = self.tighten(&mut statement)?;
+            let tight = self.tighten(&mut statement, &mut rounds)?;
             best = best.max(tight.bound);
             let is_over = best > horizon.min(self.relaxation.enough - 1);
             if is_over || self.budget.should_stop() {
@@ -123,18 +124,23 @@ impl Search<'_, '_> {
             };
             let mut dropped = self.drop_costly_pairs(&statement, &proof);
             if let Some(program) = tight.program
+                && self.work.probes > 0
                 && dropped < WORTH_A_ROUND
             {
                 dropped += self.probe(&mut statement, program, &proof)?;
             }
-            if dropped == 0 {
+            if dropped == 0 || rounds == 0 {
                 return Ok(best);
             }
         }
     }
 
     /// Solves the relaxation, adds the rows that its point violates, and so on; the best certified bound, and what proves it.
-    pub(super) fn tighten(&mut self, statement: &mut Statement<'_>) -> Result<Tight, MilpError> {
+    pub(super) fn tighten(
+        &mut self,
+        statement: &mut Statement<'_>,
+        rounds: &mut u32,
+    ) -> Result<Tight, MilpError> {
         let windows = statement.windows;
         let horizon = windows.horizon;
         let base = statement.program.rows.len();
@@ -146,7 +152,8 @@ impl Search<'_, '_> {
         let mut own = i64::MIN;
         let mut proof = None;
         let mut stalled = 0;
-        for _ in 0..self.work.rounds {
+        while *rounds > 0 {
+            *rounds -= 1;
             for cut in wanted.drain(..).filter(|&cut| present.insert(cut)) {
                 let row = cut.row(statement, self.relaxation.low);
                 if let Some(row) = row {
@@ -191,8 +198,8 @@ impl Search<'_, '_> {
             } else {
                 0
             };
-            // At the floor the program has nothing to minimise, and rows work unseen.
-            let patience = if own > self.relaxation.low {
+            // At the floor the program has nothing to minimise, and rows work unseen; a quick look does not wait for them.
+            let patience = if own > self.relaxation.low || self.work.trials < 2 {
                 STALLED
             } else {
                 STALLED_AT_FLOOR
