@@ -90,7 +90,6 @@ pub fn compile(
         ..inputs
     };
     let tight = field.tight.clone();
-    let stopped_by = field.stopped_by.unwrap_or(StoppedBy::Complete);
     let (mut baselines, rivals) = contenders(&inputs, &field, &capacities, options)?;
     let (candidates, admissions) = rivals;
     let scored: Vec<emit::Candidate> = candidates
@@ -101,7 +100,10 @@ pub fn compile(
     let arrangement = emit::arrange(&table.soc, &scored, EPSILON);
     let progress = options.progress;
     progress.known("proving bounds", field.known.0, field.known.1);
-    let front = proven(&inputs, &eligibility, &candidates, &arrangement, options);
+    let (front, proofs_stopped_by) =
+        proven(&inputs, &eligibility, &candidates, &arrangement, options);
+    let stopped_by = field.stopped_by.or(proofs_stopped_by);
+    let stopped_by = stopped_by.unwrap_or(StoppedBy::Complete);
     let recommended = recommended(&arrangement, &candidates, &front, options.goal);
     progress.known("writing plans down", "plan", recommended);
     // A baseline is there to be compared with: it obeys placements, and may miss what is required.
@@ -221,14 +223,14 @@ fn recommended(
     })
 }
 
-/// The mappings of the arrangement, with the bounds of their stages raised, by a mapper for each choice of operating points.
+/// The mappings of the arrangement, with the bounds of their stages raised, by a mapper for each choice of operating points; and what ended that before its work was done.
 fn proven(
     inputs: &Inputs<'_>,
     eligibility: &Eligibility,
     candidates: &[Candidate],
     arrangement: &Arrangement,
     options: &Options<'_>,
-) -> Vec<PipelineMapping> {
+) -> (Vec<PipelineMapping>, Option<StoppedBy>) {
     let entries = arrangement.entries.iter();
     let chosen: Vec<&Candidate> = entries.map(|entry| &candidates[entry.candidate]).collect();
     let mut front: Vec<PipelineMapping> = chosen
@@ -243,14 +245,13 @@ fn proven(
             .push(mapping);
     }
     let mut purse = Purse::new(options.effort);
+    let mut stopped_by = None;
     for (points, mut mappings) in by_points {
-        if options.budget.should_stop() {
-            break;
-        }
         let graph = stage_graph(&inputs.at(points), eligibility);
-        StageMapper::new(graph, mapper_options(options)).tighten(&mut mappings, &mut purse);
+        let mapper = StageMapper::new(graph, mapper_options(options));
+        stopped_by = stopped_by.or(mapper.tighten(&mut mappings, &mut purse));
     }
-    front
+    (front, stopped_by)
 }
 
 /// The baselines, and what competes for the front with the interval at which each is admitted; or which demands exclude each other.

@@ -37,6 +37,9 @@ fn drawn(energy: Nanojoules, interval: Nanoseconds) -> u64 {
     u64::try_from(power).unwrap_or(u64::MAX)
 }
 
+/// Months between two frames: whoever waits so long draws static power alone, and energies stay far from the largest number.
+const LONG: Nanoseconds = Nanoseconds::new(10_000_000_000_000_000);
+
 impl Judged {
     /// The shortest admission interval at which every requirement is met; `None` if there is none.
     pub fn admission(&self, requirements: &[&Requirement]) -> Option<Nanoseconds> {
@@ -113,7 +116,7 @@ impl Judged {
             Figure::PowerActive | Figure::PowerBoard => others
                 .iter()
                 .filter_map(|other| self.most_interval(other))
-                .fold(Nanoseconds::new(u64::MAX), Nanoseconds::min)
+                .fold(LONG, Nanoseconds::min)
                 .max(shortest),
             Figure::Latency
             | Figure::Interval
@@ -189,6 +192,26 @@ mod tests {
             Some(10_000_000)
         );
         assert_eq!(admission(&[(Figure::Latency, 19_999_999)]), None);
+    }
+
+    #[test]
+    fn the_least_power_that_is_told_is_enough_to_ask_for_however_much_the_board_draws() {
+        for base in [0, 500, 2250, 900_000] {
+            let judged = Judged {
+                base_power: Milliwatts::new(base),
+                ..judged()
+            };
+            let best = judged
+                .best(&requirement(Figure::PowerBoard, 0), &[])
+                .unwrap();
+            let drawn_at_rest = (1000 + base) * 1_000_000;
+            assert!(
+                (drawn_at_rest..drawn_at_rest + 10).contains(&best),
+                "{best}"
+            );
+            let asked = requirement(Figure::PowerBoard, best);
+            assert!(judged.admission(&[&asked]).is_some(), "{base}");
+        }
     }
 
     #[test]

@@ -285,7 +285,12 @@ fn limit(plan: &Plan) -> String {
             .map(|task| task.duration_ns)
             .sum()
     };
-    let subject = if plan.stages.len() == 1 {
+    let admitted = plan.admission_interval_ns;
+    let waits = admitted > plan.predicted.interval_ns;
+    let interval = if waits { admitted } else { stage.time_ns };
+    let subject = if waits {
+        format!("A frame is admitted every {admitted}, for the sake of power")
+    } else if plan.stages.len() == 1 {
         format!("Its {} set the interval", stage.time_ns)
     } else {
         format!(
@@ -304,9 +309,9 @@ fn limit(plan: &Plan) -> String {
         }
     }
     match busiest {
-        Some((name, load)) if stage.time_ns > Nanoseconds::ZERO => format!(
+        Some((name, load)) if interval > Nanoseconds::ZERO => format!(
             "{subject}, and {name} computes for {:.0}% of that interval",
-            100.0 * load.to_seconds() / stage.time_ns.to_seconds()
+            100.0 * load.to_seconds() / interval.to_seconds()
         ),
         Some(_) | None => subject,
     }

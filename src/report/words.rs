@@ -132,20 +132,25 @@ fn limit(plan: &Plan) -> Vec<String> {
     };
     let place = stage.processors.join("+");
     let count = plan.stages.len();
-    let mut sentences = vec![if count == 1 {
+    let least = plan.predicted.interval_ns;
+    let interval = least.max(plan.admission_interval_ns);
+    let number = stage.id.saturating_add(1);
+    let mut sentences = vec![if interval > least {
+        format!(
+            "Stage {number} of {count} ({place}) takes longest: {}.",
+            stage.time_ns
+        )
+    } else if count == 1 {
         format!(
             "The interval is that of the one stage ({place}): {}.",
             stage.time_ns
         )
     } else {
-        let number = stage.id.saturating_add(1);
         format!(
             "Stage {number} of {count} ({place}) sets the interval: {}.",
             stage.time_ns
         )
     }];
-    let least = plan.predicted.interval_ns;
-    let interval = least.max(plan.admission_interval_ns);
     if interval > least {
         sentences.push(format!(
             "A frame is admitted every {interval} only, though {least} would do: faster, the plan would draw more power than is allowed."

@@ -150,7 +150,8 @@ pub fn simulate(plan: &Plan, options: &SimulateOptions) -> Result<Simulation, Si
         interval,
         energy_active,
         energy_board: energy_active + plan.soc.base_mw.over(paid),
-        queues: loads(&program, &stream),
+        // Processors that wait for frames are busy for a smaller share.
+        queues: loads(&program, if waits { &paced } else { &stream }),
         events: events(&program, &stream),
         frames,
     })

@@ -29,7 +29,10 @@ pub fn solve(instance: &Instance, request: &Request<'_>) -> Result<Answer, Solve
         Method::Exact => ladder.exact()?,
         Method::Milp => ladder.program(Formulation::Strengthened)?,
         Method::BigM => ladder.program(Formulation::Plain)?,
-        Method::LocalSearch => ladder.search(),
+        Method::LocalSearch => match request.left {
+            Some(left) => ladder.timed_turns(left, false)?,
+            None => ladder.search(),
+        },
         Method::List(_) => {}
     }
     ladder.answer(instance)
@@ -182,7 +185,7 @@ impl<'a> Ladder<'a> {
         match self.request.left {
             _ if self.is_done() => Ok(()),
             None => self.counted_turns(),
-            Some(left) => self.timed_turns(left),
+            Some(left) => self.timed_turns(left, true),
         }
     }
 
@@ -247,12 +250,16 @@ impl<'a> Ladder<'a> {
         self.relax(&mut relaxation, 1.0, work(self.request.effort))
     }
 
-    /// Search and bounds until the clock ends them.
+    /// Search, and bounds if they are wanted, until the clock ends them.
     ///
     /// A first search says how fast it is, so that the next ones take their shares in one walk each: that finds more than several short ones.
-    fn timed_turns(&mut self, left: &(dyn Fn() -> Duration + Sync)) -> Result<(), SolveError> {
+    fn timed_turns(
+        &mut self,
+        left: &(dyn Fn() -> Duration + Sync),
+        has_bounds: bool,
+    ) -> Result<(), SolveError> {
         let problem = self.problem;
-        let mut relaxation = Relaxation::new(problem);
+        let mut relaxation = Relaxation::new(problem).filter(|_| has_bounds);
         let mut search = Search::new(problem, self.solution.clone(), SEED);
         let mut speed = None;
         while !self.is_done() && self.stopped_by(None).is_none() {
@@ -307,7 +314,11 @@ impl<'a> Ladder<'a> {
 
     fn frontier(&mut self) -> Result<(), SolveError> {
         self.search();
-        let states = self.request.effort.states();
+        // With a clock the clock ends it, unless memory does.
+        let states = match self.request.left {
+            Some(_) => Effort::Thorough.states().max(self.request.effort.states()),
+            None => self.request.effort.states(),
+        };
         let found = self.within(1.0, |ladder, budget| {
             frontier::solve_from(
                 ladder.problem,
@@ -343,7 +354,9 @@ impl<'a> Ladder<'a> {
             improve(ladder.problem, &ladder.solution, FIRST_MOVES, budget)
         });
         self.offer(found, Method::LocalSearch.name());
-        self.solve_whole(SHARE_OF_EXACT, self.request.effort.exact_states())?;
+        if !self.is_done() {
+            self.solve_whole(SHARE_OF_EXACT, self.request.effort.exact_states())?;
+        }
         Ok(())
     }
 
@@ -360,7 +373,7 @@ impl<'a> Ladder<'a> {
         Err(SolveError::Unsuitable {
             method: Method::Exact.name(),
             why: format!(
-                "{} operators; at most {} are supported, with durations below 2^29",
+                "{} operators; at most {} are supported",
                 self.problem.operators.len(),
                 exact::LARGEST
             ),

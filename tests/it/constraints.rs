@@ -1,7 +1,7 @@
 //! Demands on the command line: where operators may run, what figures must be, and what is said where that cannot be.
 
 use insta::assert_snapshot;
-use paracompile::plan::{Constraint, Plan};
+use paracompile::plan::{Constraint, Plan, QueueKind};
 use serde_json::Value;
 
 use crate::command::{Desk, Run};
@@ -168,6 +168,38 @@ fn too_much_power_is_met_by_admitting_frames_more_rarely() {
         waiting += usize::from(plan.admission_interval_ns > plan.predicted.interval_ns);
     }
     assert!(waiting > 0);
+    let (file, slow) = desk
+        .files("o/plans")
+        .into_iter()
+        .find(|(_, bytes)| {
+            let plan: Plan = serde_json::from_slice(bytes).unwrap();
+            plan.admission_interval_ns > plan.predicted.interval_ns
+        })
+        .unwrap();
+    let plan: Plan = serde_json::from_slice(&slow).unwrap();
+    let path = format!("o/plans/{file}");
+    let simulated = desk.run(&["simulate", &path, "--json"]).done();
+    let simulated: Value = serde_json::from_str(&simulated).unwrap();
+    let work: f64 = plan
+        .tasks
+        .iter()
+        .map(|task| task.duration_ns.to_seconds())
+        .sum();
+    let shares: f64 = simulated["queues"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|load| {
+            let queue = usize::try_from(load["queue"].as_u64().unwrap()).unwrap();
+            plan.queues[queue].kind == QueueKind::Compute
+        })
+        .map(|load| load["share"].as_f64().unwrap())
+        .sum();
+    let expected = work / plan.admission_interval_ns.to_seconds();
+    assert!(
+        (shares - expected).abs() < 0.05 * expected,
+        "{shares} {expected}"
+    );
     let check = ["check", "o", "--model", SQUEEZENET, "--soc", "vim3"];
     desk.run(&check).done();
     // Too much energy is not what waiting saves.
@@ -356,6 +388,35 @@ fn a_conflict_is_json_where_that_is_asked_for() {
         told["tasks"][0]["demands"].as_array().map(Vec::len),
         Some(2)
     );
+}
+
+#[test]
+fn every_mistake_of_a_file_is_told_with_its_line() {
+    let desk = desk();
+    let text =
+        format!("pin\n# a comment\nforbid a b\nrequire latency<=50\npin {FIRST}=tpu\nfoo x=1\n");
+    desk.put("demands.txt", text);
+    let told = mapped(
+        &desk,
+        &["--constraints", "demands.txt", "--require", "speed<=1"],
+    )
+    .refused(2);
+    for place in [1, 3, 4, 5, 6] {
+        assert!(told.contains(&format!("demands.txt:{place}: ")), "{told}");
+    }
+    assert!(told.contains("6 problems"), "{told}");
+}
+
+#[test]
+fn the_least_power_of_the_board_is_enough_to_ask_for() {
+    let desk = desk();
+    let run = mapped(&desk, &["--require", "board-power<=1W", "--json"]);
+    assert_eq!(run.code, 1, "{}", run.err);
+    let told: Value = serde_json::from_str(&run.out).unwrap();
+    let best = told["demands"][0]["best"].as_u64().unwrap();
+    assert!(best > 1_000_000_000, "{told}");
+    let enough = format!("board-power<={}mW", best.div_ceil(1_000_000));
+    mapped(&desk, &["--require", &enough]).done();
 }
 
 #[test]

@@ -22,8 +22,34 @@ const MOST_BYTES: u64 = 16 << 20;
 /// Texts of each kind, in the order in which they were given.
 #[derive(Debug, Default)]
 struct Asked {
-    placements: Vec<(PlacementKind, String)>,
-    requirements: Vec<String>,
+    placements: Vec<(PlacementKind, Text)>,
+    requirements: Vec<Text>,
+    /// Lines that are no demands.
+    wrong: Vec<Failure>,
+}
+
+/// What was asked, and the line of a file where it stands.
+#[derive(Debug)]
+struct Text {
+    text: String,
+    place: Option<String>,
+}
+
+impl Text {
+    fn typed(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            place: None,
+        }
+    }
+
+    /// Says where it stands.
+    fn failed(&self, failure: Failure) -> Failure {
+        match &self.place {
+            Some(place) => failure.about(place),
+            None => failure,
+        }
+    }
 }
 
 /// Everything that is demanded; what cannot be understood is told all at once.
@@ -37,8 +63,9 @@ pub(crate) fn read(args: &MapArgs, imported: &Imported, soc: &Soc) -> Result<Con
     let typed = pins.chain(bans);
     asked
         .placements
-        .extend(typed.map(|(kind, text)| (kind, text.clone())));
-    asked.requirements.extend(args.require.iter().cloned());
+        .extend(typed.map(|(kind, text)| (kind, Text::typed(text))));
+    let required = args.require.iter().map(|text| Text::typed(text));
+    asked.requirements.extend(required);
     asked.resolve(imported, soc)
 }
 
@@ -51,47 +78,51 @@ impl Asked {
             return Err(Failure::new(Kind::Usage, "is too long for a list of demands").at(path));
         }
         let text = fs::read_to_string(path).map_err(|error| failed(&error))?;
-        let mut wrong = Vec::new();
         for (index, line) in text.lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
             let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-            let rest = rest.trim().to_owned();
+            let place = format!("{}:{}", path.display(), index + 1);
+            let rest = Text {
+                text: rest.trim().to_owned(),
+                place: Some(place.clone()),
+            };
             match word.trim_start_matches("--") {
                 "pin" => self.placements.push((PlacementKind::Pin, rest)),
                 "forbid" => self.placements.push((PlacementKind::Forbid, rest)),
                 "require" => self.requirements.push(rest),
-                _ => wrong.push(Failure::new(
-                    Kind::Usage,
-                    format!(
-                        "{}:{}: expected `pin OP=PROCESSOR`, `forbid OP=PROCESSOR` or `require FIGURE<=VALUE`",
-                        path.display(),
-                        index + 1
-                    ),
-                )),
+                _ => self.wrong.push(
+                    Failure::new(
+                        Kind::Usage,
+                        "expected `pin OP=PROCESSOR`, `forbid OP=PROCESSOR` or `require FIGURE<=VALUE`",
+                    )
+                    .about(&place),
+                ),
             }
         }
-        Failure::all(wrong).map_or(Ok(()), Err)
+        Ok(())
     }
 
     fn resolve(self, imported: &Imported, soc: &Soc) -> Result<Constraints, Failure> {
-        let mut wrong = Vec::new();
+        let mut wrong = self.wrong;
         let mut constraints = Constraints::default();
-        for (kind, text) in &self.placements {
-            match PlacementRule::parse(*kind, text, &imported.graph, soc) {
+        for (kind, asked) in &self.placements {
+            match PlacementRule::parse(*kind, &asked.text, &imported.graph, soc) {
                 // Said twice is said once.
                 Ok(rule) if constraints.placements.contains(&rule) => {}
                 Ok(rule) => constraints.placements.push(rule),
-                Err(error) => wrong.push(misplaced(&error, imported)),
+                Err(error) => wrong.push(asked.failed(misplaced(&error, imported))),
             }
         }
-        for text in &self.requirements {
-            match Requirement::parse(text, soc) {
+        for asked in &self.requirements {
+            match Requirement::parse(&asked.text, soc) {
                 Ok(requirement) if constraints.requirements.contains(&requirement) => {}
                 Ok(requirement) => constraints.requirements.push(requirement),
-                Err(error) => wrong.push(Failure::from_error(Kind::Usage, &error)),
+                Err(error) => {
+                    wrong.push(asked.failed(Failure::from_error(Kind::Usage, &error)));
+                }
             }
         }
         Failure::all(wrong).map_or(Ok(constraints), Err)

@@ -110,32 +110,43 @@ pub(crate) fn soc(name_or_path: &str, processors: &[String], quiet: bool) -> Res
 
 /// The operating point of each processor: the one that is named, or the first.
 pub(crate) fn points(soc: &Soc, named: &[(String, String)]) -> Result<Vec<usize>, Failure> {
-    let mut points = vec![0; soc.processors.len()];
+    let mut points = vec![None; soc.processors.len()];
+    let mut wrong = Vec::new();
     for (name, point) in named {
         let Some(id) = soc.processor(name) else {
-            let known: Vec<&str> = soc
-                .processors
-                .iter()
-                .map(|(_, processor)| processor.name.as_str())
-                .collect();
-            return Err(Failure::new(
-                Kind::Usage,
-                format!("--points: `{}` has no processor `{name}`", soc.name),
-            )
-            .with_help(format!("its processors: {}", known.join(", "))));
+            let known = soc.processors.iter();
+            let known: Vec<&str> = known.map(|(_, known)| known.name.as_str()).collect();
+            wrong.push(
+                Failure::new(
+                    Kind::Usage,
+                    format!("--points: `{}` has no processor `{name}`", soc.name),
+                )
+                .with_help(format!("its processors: {}", known.join(", "))),
+            );
+            continue;
         };
         let known = &soc.processors[id].operating_points;
         let Some(index) = known.iter().position(|known| known.name == *point) else {
             let known: Vec<&str> = known.iter().map(|known| known.name.as_str()).collect();
-            return Err(Failure::new(
-                Kind::Usage,
-                format!("--points: `{name}` has no operating point `{point}`"),
-            )
-            .with_help(format!("its operating points: {}", known.join(", "))));
+            wrong.push(
+                Failure::new(
+                    Kind::Usage,
+                    format!("--points: `{name}` has no operating point `{point}`"),
+                )
+                .with_help(format!("its operating points: {}", known.join(", "))),
+            );
+            continue;
         };
-        points[id.index()] = index;
+        if points[id.index()].is_some_and(|other| other != index) {
+            wrong.push(Failure::new(
+                Kind::Usage,
+                format!("--points: `{name}` is given two operating points; a plan has one"),
+            ));
+        }
+        points[id.index()] = Some(index);
     }
-    Ok(points)
+    let points = points.into_iter().map(Option::unwrap_or_default).collect();
+    Failure::all(wrong).map_or(Ok(points), Err)
 }
 
 /// Costs of a model on a chip, with measured ones from a file where there is one; processors are at their first operating points unless others are given.

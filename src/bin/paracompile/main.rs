@@ -29,7 +29,7 @@ mod terminal;
 
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 
 use self::args::{Cli, Command};
@@ -38,7 +38,7 @@ use self::failure::{Failure, Kind};
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) if error.kind() == ErrorKind::ArgumentConflict && names_no_command() => {
+        Err(error) if is_second_model(&error) => {
             return failed(
                 &Failure::new(
                     Kind::Usage,
@@ -72,6 +72,18 @@ fn failed(failure: &Failure) -> ExitCode {
 }
 
 /// Whether the first word is none of the commands, so that the parser's "conflict" is about something that nobody meant.
+/// Whether a model stands where only a command may stand; options that exclude each other are told apart by their names.
+fn is_second_model(error: &clap::Error) -> bool {
+    let is_option = |kind| {
+        matches!(
+            error.get(kind),
+            Some(ContextValue::String(name)) if name.starts_with("--")
+        )
+    };
+    let are_options = is_option(ContextKind::InvalidArg) && is_option(ContextKind::PriorArg);
+    error.kind() == ErrorKind::ArgumentConflict && !are_options && names_no_command()
+}
+
 fn names_no_command() -> bool {
     let first = std::env::args_os().nth(1).unwrap_or_default();
     !Cli::command()

@@ -112,6 +112,13 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
         .map_err(|error| Failure::from_error(Kind::File, &error))?;
     progress.clear();
     if !args.quiet {
+        let mut processors = chip.chosen.processors.iter();
+        if args.dvfs && processors.all(|(_, processor)| processor.operating_points.len() == 1) {
+            let name = &chip.chosen.name;
+            terminal::note(&terminal::printable(&format!(
+                "note: every processor of `{name}` has one operating point, so --dvfs leaves nothing to choose"
+            )));
+        }
         warn(&compiled);
     }
     print_result(

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use paracompile::front::{Figures, Front, FrontPlan, FrontStage};
+use paracompile::front::{EnergyAxis, Figures, Front, FrontPlan, FrontStage};
 use paracompile::plan::StoppedBy;
 
 use crate::figures::Scale;
@@ -79,6 +79,13 @@ pub(crate) fn report(summary: &Summary<'_>) -> String {
             text,
             "  … and {} more in front.json",
             front.plans.len() - rows.len()
+        );
+    }
+    if front.energy == EnergyAxis::Objective {
+        let _ = writeln!(
+            text,
+            "  Gaps are about time, whatever the energy; by energy plans may take up to {:.0}% less than those found",
+            100.0 * front.energy_slack
         );
     }
     if !front.baselines.is_empty() {

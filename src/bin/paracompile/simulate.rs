@@ -101,6 +101,14 @@ fn table(plan: &Plan, simulation: &Simulation, change: Option<&Change>) -> Strin
         let line = format!("  {name:<26} {:>10}  {note}", value.to_string());
         let _ = writeln!(text, "{}", line.trim_end());
     }
+    if plan.admission_interval_ns > predicted.interval_ns {
+        let _ = writeln!(
+            text,
+            "  {:<26} {:>10}  for energy and shares",
+            "a frame is admitted every",
+            plan.admission_interval_ns.to_string()
+        );
+    }
     let _ = writeln!(
         text,
         "  {:<26} {:>10}",

@@ -3,6 +3,7 @@
 //! The search bounds every stage that it looks at by what is quick; a program with cuts for each of them would take hours.
 //! What is printed is few, so it is proven better afterwards; nothing but proofs changes.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -73,14 +74,17 @@ impl StageMapper<'_> {
     /// Raises the bounds of the stages of `mappings` that are not within the gap that is asked for; those that come first are served first.
     ///
     /// With a clock, what time is left goes to the stages with the widest gaps.
-    pub fn tighten(&self, mappings: &mut [&mut PipelineMapping], purse: &mut Purse) {
+    /// Says what ended it, if anything but its own work did.
+    pub fn tighten(
+        &self,
+        mappings: &mut [&mut PipelineMapping],
+        purse: &mut Purse,
+    ) -> Option<StoppedBy> {
         let options = self.options_of_search();
-        let Some((work, _)) = share(options.effort) else {
-            return;
-        };
+        let (work, _) = share(options.effort)?;
         let budget = options.budget;
-        if budget.should_stop() {
-            return;
+        if let Some(by) = budget.stopped_by() {
+            return Some(by);
         }
         // What is stated and separated between two looks at the clock takes a while.
         let reserve = budget.left().unwrap_or_default() / RESERVED;
@@ -97,24 +101,30 @@ impl StageMapper<'_> {
         } else {
             budget
         };
-        let fits = |cost: Cost| budget.left().is_none() || cost <= cost_within(left());
+        let has_skipped = Cell::new(false);
+        let fits = |cost: Cost| {
+            let fits = budget.left().is_none() || cost <= cost_within(left());
+            has_skipped.set(has_skipped.get() || !fits);
+            fits
+        };
         let keys: Vec<Vec<Key>> = mappings
             .iter()
             .map(|mapping| self.keys(&mapping.stages))
             .collect();
         let open = self.open(mappings, &keys, &mut |cost| {
-            let is_affordable = cost <= purse.0 && fits(cost);
+            let is_affordable = fits(cost) && cost <= purse.0;
             if is_affordable {
                 purse.0 -= cost;
             }
             is_affordable
         });
         self.raise(mappings, &keys, open, work, within);
-        if budget.left().is_none() || within.should_stop() {
-            return;
+        if budget.left().is_some() && !within.should_stop() {
+            let open = self.open(mappings, &keys, &mut |cost| fits(cost));
+            self.raise(mappings, &keys, open, WHILE_TIME_LASTS, within);
         }
-        let open = self.open(mappings, &keys, &mut |cost| fits(cost));
-        self.raise(mappings, &keys, open, WHILE_TIME_LASTS, within);
+        let skipped = has_skipped.get().then_some(StoppedBy::Time);
+        within.stopped_by().or(skipped)
     }
 
     /// The stages whose bounds are to be raised and can be paid for.

@@ -5,7 +5,7 @@ use paracompile_plan::Nanoseconds;
 use paracompile_plan::plan::StoppedBy;
 
 use super::super::{
-    LayerSwitched, ListRule, Solution, heft, layer_switched_within, schedule, single,
+    LayerSwitched, ListRule, Solution, heft, layer_switched_within, lower_bound, schedule, single,
 };
 use super::stage_graph::Part;
 use super::stage_mapper::{Ends, Known, StageMapper};
@@ -92,8 +92,16 @@ impl StageMapper<'_> {
             .filter(|option| option.ops.end == own.problem.operators.len())
             .map(|option| option.bound)
             .min();
-        // Where no block was solved in time, a bound of the whole without slowdown is left.
-        let bound = known.unwrap_or_else(|| self.latency_bound()).min(time);
+        // Where no block was solved in time, bounds of the whole are left; on one processor they are quick and tight.
+        let bound = known.unwrap_or_else(|| {
+            let any = self.latency_bound();
+            if processors.len() == 1 {
+                any.max(lower_bound(&own.problem))
+            } else {
+                any
+            }
+        });
+        let bound = bound.min(time);
         StageMapping {
             ops: 0..own.problem.operators.len(),
             processors,

@@ -28,7 +28,7 @@ const STATES_OF_LAYOUT: u64 = 16;
 /// The least makespan, from a schedule that is known, with at most about `states` states.
 ///
 /// The schedule must use the required processors; the answer is no worse in makespan and takes no account of energy.
-/// `None` if the problem is too large: more than [`LARGEST`] operators, or times of minutes.
+/// `None` if the problem is too large: more than [`LARGEST`] operators.
 pub fn solve_exactly(
     problem: &Problem,
     start: &Solution,
@@ -65,8 +65,57 @@ pub struct Below {
 
 /// Looks for the least makespan below `cutoff`, with at most about `states` states.
 ///
-/// `None` if the problem is too large.
+/// Times are words; where the cutoff is too large for them, all times are counted in larger units and rounded down, so that bounds hold, and a schedule is proven as far as the rounding goes.
+/// `None` if there are too many operators or processors.
 pub fn search_below(
+    problem: &Problem,
+    cutoff: Nanoseconds,
+    states: u64,
+    budget: Budget<'_>,
+) -> Option<Below> {
+    let longest = u64::from(NEVER / 2);
+    let shift = (0..64).find(|&shift| cutoff.count().div_ceil(1 << shift) < longest)?;
+    if shift == 0 {
+        return search_words(problem, cutoff, states, budget);
+    }
+    let unit = 1_u64 << shift;
+    let least = Nanoseconds::new(cutoff.count().div_ceil(unit));
+    let coarse = coarser(problem, unit, least);
+    let found = search_words(&coarse, least, states, budget)?;
+    let bound = Nanoseconds::new(found.bound.count().saturating_mul(unit)).min(cutoff);
+    let value = |solution: &Solution| schedule(problem, solution).objective.makespan;
+    let solution = found.solution.filter(|found| value(found) < cutoff);
+    let reached = solution.as_ref().map_or(cutoff, value);
+    Some(Below {
+        bound,
+        is_complete: bound >= reached,
+        solution,
+        states: found.states,
+    })
+}
+
+/// The problem in units, rounded down; what takes the cutoff or longer is in no schedule below it.
+fn coarser(problem: &Problem, unit: u64, cutoff: Nanoseconds) -> Problem {
+    let in_units = |time: Nanoseconds| Nanoseconds::new(time.count() / unit).min(cutoff);
+    let mut coarse = problem.clone();
+    for time in coarse
+        .operators
+        .iter_mut()
+        .flat_map(|operator| operator.times.iter_mut().flatten())
+    {
+        *time = in_units(*time);
+    }
+    for cost in coarse
+        .tensors
+        .iter_mut()
+        .flat_map(|tensor| tensor.moves.iter_mut().flatten().flatten())
+    {
+        cost.time = in_units(cost.time);
+    }
+    coarse
+}
+
+fn search_words(
     problem: &Problem,
     cutoff: Nanoseconds,
     states: u64,
@@ -769,6 +818,38 @@ mod tests {
         assert_ne!(found.reached, Reached::Schedules);
         let values = found.exits.iter().map(|exit| exit.objective.makespan);
         values.min().unwrap()
+    }
+
+    /// Times that fit no word: some that are whole units, and some that are not.
+    #[test]
+    fn long_times_are_proven_up_to_the_rounding() {
+        for seed in 0..200 {
+            let shape = Shape {
+                operators: 5,
+                processors: 2,
+                joined: seed % 2 == 0,
+            };
+            let problem = random_problem(seed, shape);
+            let optimum = brute_force_best(&problem).unwrap().makespan.count();
+            for (factor, is_whole) in [(1_u64 << 40, true), (1_000_000_000_007, false)] {
+                let mut long = problem.clone();
+                let grow = |time: &mut Nanoseconds| *time = Nanoseconds::new(time.count() * factor);
+                for operator in &mut long.operators {
+                    operator.times.iter_mut().flatten().for_each(grow);
+                }
+                for tensor in &mut long.tensors {
+                    let moves = tensor.moves.iter_mut().flatten().flatten();
+                    moves.for_each(|cost| grow(&mut cost.time));
+                }
+                let anything = Nanoseconds::new(1 << 50);
+                let found = search_below(&long, anything, u64::MAX, Budget::UNLIMITED).unwrap();
+                let value = schedule(&long, &found.solution.unwrap()).objective.makespan;
+                let optimum = Nanoseconds::new(optimum * factor);
+                assert!(found.bound <= optimum && optimum <= value, "{seed}");
+                assert!(value.count() - found.bound.count() <= 100 << 21, "{seed}");
+                assert!(!is_whole || found.is_complete, "{seed}");
+            }
+        }
     }
 
     proptest! {

@@ -11,8 +11,10 @@ use super::super::bounds::{PRICE_UNIT, Paths, load_prices};
 
 /// Times where an operator is not supported.
 pub(super) const NEVER: u64 = u64::MAX;
-/// Longer times are taken for this, about an hour, so that paths of two million operators and moves need no check for overflow.
-const LONGEST: u64 = 1 << 42;
+/// Longer times are taken for this, so that paths of all operators and moves need no check for overflow.
+const fn longest(operators: usize) -> u64 {
+    (1 << 63) / (2 * (operators as u64 + 1))
+}
 
 /// One end of an arc as seen from the other.
 #[derive(Clone, Copy, Debug)]
@@ -115,6 +117,8 @@ impl Terrain {
     fn fill_operators(&mut self, problem: &Problem) {
         let prices = load_prices(problem);
         let paths = Paths::new(problem);
+        let longest = longest(self.operators);
+        let capped = |time: Nanoseconds| time.count().min(longest);
         for (v, operator) in problem.operators.iter().enumerate() {
             for (p, &home) in problem.homes.iter().enumerate() {
                 let entering = operator
@@ -135,7 +139,7 @@ impl Terrain {
                 at.release = entering.map(|cost| capped(cost.time)).max().unwrap_or(0);
                 at.way_home = leaving.map(|cost| capped(cost.time)).max().unwrap_or(0);
                 if let Some(time) = operator.times[p] {
-                    at.least_tail = paths.tail_of(v, p).min(LONGEST);
+                    at.least_tail = paths.tail_of(v, p).min(longest);
                     let price = prices[p] as f64 / PRICE_UNIT as f64;
                     self.priced[row] = price * time.count() as f64;
                 }
@@ -144,6 +148,7 @@ impl Terrain {
     }
 
     fn fill_arcs(&mut self, problem: &Problem) {
+        let longest = longest(self.operators);
         let (mut incoming, mut outgoing) = (Vec::new(), Vec::new());
         let mut known: BTreeMap<Vec<u64>, u32> = BTreeMap::new();
         for tensors in problem
@@ -157,7 +162,9 @@ impl Terrain {
                     for (q, &b) in problem.homes.iter().enumerate() {
                         let cost = problem.tensors[tensor].moves[a][b];
                         let slot = &mut matrix[p << self.shift | q];
-                        *slot = cost.map_or(0, |cost| capped(cost.time)).max(*slot);
+                        *slot = cost
+                            .map_or(0, |cost| cost.time.count().min(longest))
+                            .max(*slot);
                     }
                 }
             }
@@ -216,8 +223,4 @@ impl Terrain {
 /// Indices of operators, places and processors are kept small.
 pub(super) fn index(large: usize) -> u32 {
     u32::try_from(large).expect("problems have fewer than four billion operators and costs")
-}
-
-fn capped(time: Nanoseconds) -> u64 {
-    time.count().min(LONGEST)
 }
