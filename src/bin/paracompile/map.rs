@@ -20,6 +20,7 @@ use paracompile::partition::CutRule;
 use paracompile::plan::{Plan, StoppedBy, WriteError, read_front, write_json, write_text};
 use paracompile::plot;
 use paracompile::report::{Known, Request, html};
+use paracompile::soc::Soc;
 
 use crate::args::{self, MapArgs};
 use crate::clock::Clock;
@@ -112,13 +113,7 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
         .map_err(|error| Failure::from_error(Kind::File, &error))?;
     progress.clear();
     if !args.quiet {
-        let mut processors = chip.chosen.processors.iter();
-        if args.dvfs && processors.all(|(_, processor)| processor.operating_points.len() == 1) {
-            let name = &chip.chosen.name;
-            terminal::note(&terminal::printable(&format!(
-                "note: every processor of `{name}` has one operating point, so --dvfs leaves nothing to choose"
-            )));
-        }
+        tell_choices(args, &chip.chosen);
         warn(&compiled);
     }
     print_result(
@@ -411,6 +406,17 @@ fn recommended(compiled: &Compiled) -> &PlanFile {
         .iter()
         .find(|file| file.file == compiled.front.recommended)
         .expect("the recommended plan is one of the files")
+}
+
+/// Says where operating points leave nothing to choose.
+fn tell_choices(args: &MapArgs, chip: &Soc) {
+    let mut processors = chip.processors.iter();
+    if args.dvfs && processors.all(|(_, processor)| processor.operating_points.len() == 1) {
+        terminal::note(&terminal::printable(&format!(
+            "note: every processor of `{}` has one operating point, so --dvfs leaves nothing to choose",
+            chip.name
+        )));
+    }
 }
 
 /// Says what people should know of the front besides its figures.
