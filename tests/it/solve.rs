@@ -128,3 +128,14 @@ fn what_is_no_instance_is_refused_with_its_place_and_a_remedy() {
         &["41 operators", "--method auto"],
     );
 }
+
+#[test]
+fn a_name_cannot_speak_to_the_terminal() {
+    let desk = Desk::new();
+    desk.put(
+        "i.json",
+        r#"{"name": "\u001b[31mred", "tasks": [[1, 2]], "edges": []}"#,
+    );
+    let told = desk.run(&["solve", "i.json"]).done();
+    assert!(told.starts_with("\u{fffd}[31mred: 1 operators"), "{told}");
+}

@@ -162,7 +162,7 @@ fn table(instance: &Instance, answer: &Answer, seconds: f64) -> String {
     let _ = writeln!(
         text,
         "{}: {} operators on {} processors",
-        instance.name,
+        terminal::printable(&instance.name),
         instance.durations.len(),
         instance.processors()
     );
