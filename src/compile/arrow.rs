@@ -215,12 +215,7 @@ fn recommended(
 ) -> Option<Known> {
     let mut entries = arrangement.entries.iter().zip(front);
     let (entry, mapping) = entries.find(|(entry, _)| entry.labels.contains(&goal.label()))?;
-    let value = candidates[entry.candidate].cost.latency;
-    let bound: Nanoseconds = mapping.stages.iter().map(|stage| stage.proof.bound).sum();
-    Some(Known {
-        value,
-        bound: bound.min(value),
-    })
+    Some(Known::of(candidates[entry.candidate].cost.latency, mapping))
 }
 
 /// The mappings of the arrangement, with the bounds of their stages raised, by a mapper for each choice of operating points; and what ended that before its work was done.

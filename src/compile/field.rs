@@ -128,15 +128,7 @@ fn fastest(searched: &[Candidate]) -> Option<Known> {
     let best = searched
         .iter()
         .min_by_key(|candidate| candidate.cost.latency)?;
-    let stages = best.mapping.stages.iter();
-    let value = best.cost.latency;
-    Some(Known {
-        value,
-        bound: stages
-            .map(|stage| stage.proof.bound)
-            .sum::<Nanoseconds>()
-            .min(value),
-    })
+    Some(Known::of(best.cost.latency, &best.mapping))
 }
 
 /// Which processors may swap places in the plans of a run.

@@ -285,11 +285,13 @@ fn limit(plan: &Plan) -> String {
             .map(|task| task.duration_ns)
             .sum()
     };
-    let admitted = plan.admission_interval_ns;
-    let waits = admitted > plan.predicted.interval_ns;
-    let interval = if waits { admitted } else { stage.time_ns };
-    let subject = if waits {
-        format!("A frame is admitted every {admitted}, for the sake of power")
+    let interval = if plan.waits() {
+        plan.pace()
+    } else {
+        stage.time_ns
+    };
+    let subject = if plan.waits() {
+        format!("A frame is admitted every {interval}, for the sake of power")
     } else if plan.stages.len() == 1 {
         format!("Its {} set the interval", stage.time_ns)
     } else {

@@ -15,7 +15,7 @@ use super::canvas::{Canvas, HPos, Lettering, Point, VPos, picture, to_f64, to_pi
 use super::lanes::{LANE, Lanes, MOVE_ROW, NAMES, POINTS, STAGE_LANE, TOP};
 use super::legend::Legend;
 use super::palette::{FAINT, Family, INK, Processors, SOFT, ink_on, tint};
-use super::stream::{Stream, pace};
+use super::stream::Stream;
 use crate::simulate::{Critical, CriticalPath, CriticalWork, critical_path};
 
 const WIDTH: u32 = 1000;
@@ -416,7 +416,7 @@ fn draw_heading(canvas: &Canvas<'_>, plan: &Plan, left: f64) {
     let subtitle = format!(
         "{}; {latency}, a frame every {}, {} each; {} tasks, {} moves",
         plan.strategy.name(),
-        pace(plan),
+        plan.pace(),
         figures.energy_active_nj,
         plan.tasks.len(),
         plan.transfers.len(),

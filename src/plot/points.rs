@@ -1,6 +1,7 @@
 //! Names of operating points in pictures: plans that differ in nothing else are told apart by them.
 
 use paracompile_plan::Plan;
+use paracompile_plan::front::place;
 use paracompile_plan::plan::PlanStage;
 
 /// At which point a processor of the plan runs.
@@ -12,13 +13,6 @@ pub(super) fn point_of<'p>(plan: &'p Plan, processor: &str) -> Option<&'p str> {
 
 /// Processors of a stage with their points: `big@1200MHz+little@1000MHz`.
 pub(super) fn place_of(plan: &Plan, stage: &PlanStage) -> String {
-    let names: Vec<String> = stage
-        .processors
-        .iter()
-        .map(|name| match point_of(plan, name) {
-            Some(point) => format!("{name}@{point}"),
-            None => name.clone(),
-        })
-        .collect();
-    names.join("+")
+    let names = stage.processors.iter();
+    place(names.map(|name| (name.as_str(), point_of(plan, name))))
 }

@@ -14,7 +14,6 @@ use super::legend::Legend;
 use super::palette::{ACCENT, FAINT, Family, INK, Processors, SOFT, ink_on, tint};
 use super::points::point_of;
 use super::stage_use::{QueueUse, stage_use};
-use super::stream::pace;
 
 const WIDTH: u32 = 1000;
 const RIGHT: f64 = 900.0;
@@ -31,7 +30,7 @@ pub fn stages(plan: &Plan) -> String {
     let uses = stage_use(plan);
     let looks = Processors::of(uses.iter().map(|part| part.processor.as_str()));
     let rows = Rows::of(plan, &uses);
-    let interval = pace(plan).to_seconds();
+    let interval = plan.pace().to_seconds();
     let slowest = plan.stages.iter().map(|stage| stage.time_ns.to_seconds());
     let span = slowest.fold(interval, f64::max) * 1.02;
     let unit = time_unit(span);
@@ -132,7 +131,7 @@ fn draw_heading(canvas: &Canvas<'_>, plan: &Plan, left: f64) {
     let text = format!(
         "{}; a frame every {}; with frames that overlap inside stages, {} at best",
         plan.strategy.name(),
-        pace(plan),
+        plan.pace(),
         plan.predicted.interval_bound_ns,
     );
     let text = look.fit(&text, RIGHT - left).unwrap_or_default();
@@ -219,12 +218,12 @@ fn draw_bar(
 }
 
 fn draw_interval(canvas: &Canvas<'_>, x: f64, rows: &Rows, plan: &Plan) {
-    if pace(plan) == Nanoseconds::ZERO {
+    if plan.pace() == Nanoseconds::ZERO {
         return;
     }
     canvas.line(&[(x, TOP - 8.0), (x, rows.bottom)], ACCENT, 2);
     let look = Lettering::plain(11.0, ACCENT);
-    let text = format!("interval {}", pace(plan));
+    let text = format!("interval {}", plan.pace());
     let half = look.width(&text) / 2.0;
     let middle = x.clamp(rows.left + half, f64::from(WIDTH) - 10.0 - half);
     let at = (middle, TOP - 16.0);

@@ -2,7 +2,7 @@
 //!
 //! Closed formulas, no simulation: a paced pipeline never waits.
 
-use paracompile_plan::{Nanoseconds, Plan};
+use paracompile_plan::Plan;
 
 /// When frames are where; everything in seconds from the admission of frame 0.
 pub(super) struct Stream {
@@ -15,11 +15,6 @@ pub(super) struct Stream {
     pub(super) passage: f64,
     /// Length of the picture: a whole frame, and where one stage has it all the time, the start of the next.
     pub(super) span: f64,
-}
-
-/// The time from frame to frame: the plan's interval, or a longer one that keeps a limit on power.
-pub(super) fn pace(plan: &Plan) -> Nanoseconds {
-    plan.admission_interval_ns.max(plan.predicted.interval_ns)
 }
 
 impl Stream {

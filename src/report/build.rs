@@ -196,10 +196,7 @@ fn head<'a>(
         latency: predicted.latency_ns.count(),
         saturated: predicted.saturated_latency_ns.count(),
         paced: predicted.paced_latency_ns.count(),
-        interval: predicted
-            .interval_ns
-            .max(plan.admission_interval_ns)
-            .count(),
+        interval: plan.pace().count(),
         bound: predicted.interval_bound_ns.count(),
         active: predicted.energy_active_nj.count(),
         board: predicted.energy_board_nj.count(),

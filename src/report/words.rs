@@ -133,9 +133,9 @@ fn limit(plan: &Plan) -> Vec<String> {
     let place = stage.processors.join("+");
     let count = plan.stages.len();
     let least = plan.predicted.interval_ns;
-    let interval = least.max(plan.admission_interval_ns);
+    let interval = plan.pace();
     let number = stage.id.saturating_add(1);
-    let mut sentences = vec![if interval > least {
+    let mut sentences = vec![if plan.waits() {
         format!(
             "Stage {number} of {count} ({place}) takes longest: {}.",
             stage.time_ns
@@ -151,7 +151,7 @@ fn limit(plan: &Plan) -> Vec<String> {
             stage.time_ns
         )
     }];
-    if interval > least {
+    if plan.waits() {
         sentences.push(format!(
             "A frame is admitted every {interval} only, though {least} would do: faster, the plan would draw more power than is allowed."
         ));

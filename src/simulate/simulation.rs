@@ -136,8 +136,7 @@ pub fn simulate(plan: &Plan, options: &SimulateOptions) -> Result<Simulation, Si
         .map(|processor| processor.static_mw)
         .sum();
     // A plan that waits for the sake of power pays static power for as long.
-    let waits = plan.admission_interval_ns > plan.predicted.interval_ns;
-    let paid = if waits {
+    let paid = if plan.waits() {
         interval.max(plan.admission_interval_ns)
     } else {
         interval
@@ -151,7 +150,7 @@ pub fn simulate(plan: &Plan, options: &SimulateOptions) -> Result<Simulation, Si
         energy_active,
         energy_board: energy_active + plan.soc.base_mw.over(paid),
         // Processors that wait for frames are busy for a smaller share.
-        queues: loads(&program, if waits { &paced } else { &stream }),
+        queues: loads(&program, if plan.waits() { &paced } else { &stream }),
         events: events(&program, &stream),
         frames,
     })

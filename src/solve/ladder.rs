@@ -579,11 +579,12 @@ fn by_turns(
     let Some(work) = work else {
         return known;
     };
-    let relaxed = relaxation_bound(block, Nanoseconds::new(value), known.bound, work, budget);
-    // The relaxation builds on the bound that it starts from.
-    if known.certified == known.bound {
-        known.certified = relaxed.certified;
-    }
+    let floor = Floor {
+        bound: known.bound,
+        certified: known.certified,
+    };
+    let relaxed = relaxation_bound(block, Nanoseconds::new(value), floor, work, budget);
+    known.certified = relaxed.certified;
     if let Some(by) = relaxed.bound_by {
         known.bound = relaxed.bound;
         known.bound_by = Evidence::Relaxation(by);

@@ -162,17 +162,21 @@ pub struct FrontStage {
 impl FrontStage {
     /// Its processors for people, with their operating points where these are listed: `big@1200MHz+little@1000MHz`.
     pub fn place(&self) -> String {
-        let names: Vec<String> = self
-            .processors
-            .iter()
-            .enumerate()
-            .map(|(index, name)| match self.operating_points.get(index) {
-                Some(point) => format!("{name}@{point}"),
-                None => name.clone(),
-            })
-            .collect();
-        names.join("+")
+        let processors = self.processors.iter().enumerate();
+        let point = |index| self.operating_points.get(index).map(String::as_str);
+        place(processors.map(|(index, name)| (name.as_str(), point(index))))
     }
+}
+
+/// Processors for people, each with its operating point if that is to be told.
+pub fn place<'a>(processors: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> String {
+    let names: Vec<String> = processors
+        .map(|(name, point)| match point {
+            Some(point) => format!("{name}@{point}"),
+            None => name.to_owned(),
+        })
+        .collect();
+    names.join("+")
 }
 
 /// A plan of the front.

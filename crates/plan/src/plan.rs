@@ -94,6 +94,18 @@ pub enum Constraint {
     },
 }
 
+impl Plan {
+    /// The time from frame to frame: the interval, or a longer one at which frames are admitted.
+    pub fn pace(&self) -> Nanoseconds {
+        self.predicted.interval_ns.max(self.admission_interval_ns)
+    }
+
+    /// Whether frames are admitted more rarely than the stages could take them.
+    pub fn waits(&self) -> bool {
+        self.admission_interval_ns > self.predicted.interval_ns
+    }
+}
+
 impl Constraint {
     /// The option of the command line that says so.
     pub fn option(&self) -> String {

@@ -93,8 +93,8 @@ pub(crate) fn few(options: &[String]) -> String {
 
 /// A plan that is run slower than it could be, for the sake of power.
 pub(crate) fn waits(plan: &Plan) -> Option<String> {
-    let (least, chosen) = (plan.predicted.interval_ns, plan.admission_interval_ns);
-    (chosen > least).then(|| {
+    let (least, chosen) = (plan.predicted.interval_ns, plan.pace());
+    plan.waits().then(|| {
         format!(
             "the recommended plan admits a frame every {chosen}, though it could every {least}: faster, it would draw more power than is allowed"
         )

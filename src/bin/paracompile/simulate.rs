@@ -101,7 +101,7 @@ fn table(plan: &Plan, simulation: &Simulation, change: Option<&Change>) -> Strin
         let line = format!("  {name:<26} {:>10}  {note}", value.to_string());
         let _ = writeln!(text, "{}", line.trim_end());
     }
-    if plan.admission_interval_ns > predicted.interval_ns {
+    if plan.waits() {
         let _ = writeln!(
             text,
             "  {:<26} {:>10}  for energy and shares",

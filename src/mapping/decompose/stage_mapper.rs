@@ -18,6 +18,7 @@ use super::stage_graph::{Entry, StageGraph};
 use super::sweep::{
     Candidate, Label, Path, Steps, bound_under_energy, sum, trade_offs, undominated,
 };
+use crate::mapping::PipelineMapping;
 use crate::mapping::{StageMapping, StageProof};
 use crate::partition::FusedOpId;
 
@@ -45,6 +46,17 @@ pub struct Known {
     pub value: Nanoseconds,
     /// It cannot be less.
     pub bound: Nanoseconds,
+}
+
+impl Known {
+    /// Of a pipeline's latency, by the proofs of its stages.
+    pub fn of(value: Nanoseconds, mapping: &PipelineMapping) -> Self {
+        let bounds = mapping.stages.iter().map(|stage| stage.proof.bound);
+        Self {
+            value,
+            bound: bounds.sum::<Nanoseconds>().min(value),
+        }
+    }
 }
 
 /// One way to run a stage.

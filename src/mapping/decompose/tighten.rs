@@ -14,7 +14,7 @@ use paracompile_plan::plan::StoppedBy;
 use rayon::prelude::*;
 
 use super::super::block::holders;
-use super::super::relaxation::{Relaxed, Work, relaxation_bound};
+use super::super::relaxation::{Floor, Relaxed, Work, relaxation_bound};
 use super::super::{Budget, Effort, Problem, enough};
 use super::stage_graph::Entry;
 use super::stage_mapper::StageMapper;
@@ -210,7 +210,9 @@ impl StageMapper<'_> {
                     value,
                     bound,
                 } = open;
-                let relaxed = relaxation_bound(&problem, value, bound, work, budget);
+                // How far it is certified is asked by nobody here.
+                let floor = Floor::certain(bound);
+                let relaxed = relaxation_bound(&problem, value, floor, work, budget);
                 (key, relaxed)
             })
             .collect();

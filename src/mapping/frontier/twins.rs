@@ -5,6 +5,9 @@
 //! Answers are renamed at the end, once for every set of used processors that is the same up to swaps.
 //! Where makespan and energy are equal, which of several placements is the first by operator can be lost: what comes first depends on names that a state does not keep.
 
+use paracompile_frontend::arena::Id;
+use paracompile_frontend::soc::Symmetry;
+
 use super::super::Problem;
 use super::exits::Finish;
 use super::state::LARGEST_PLACEMENT;
@@ -30,17 +33,12 @@ impl Twins {
                             || operator.energies[a] == operator.energies[b])
                 })
         };
-        let mut groups: Vec<Vec<usize>> = Vec::new();
-        for processor in 0..problem.homes.len() {
-            match groups
-                .iter_mut()
-                .find(|group| is_alike(group[0], processor))
-            {
-                Some(group) => group.push(processor),
-                None => groups.push(vec![processor]),
-            }
-        }
-        groups.retain(|group| group.len() > 1);
+        let symmetry = Symmetry::new(problem.homes.len(), |a, b| is_alike(a.index(), b.index()));
+        let groups: Vec<Vec<usize>> = symmetry
+            .orbits()
+            .iter()
+            .map(|orbit| orbit.iter().map(Id::index).collect())
+            .collect();
         let group_of = (0..problem.homes.len())
             .map(|processor| groups.iter().position(|group| group.contains(&processor)))
             .collect();

@@ -92,20 +92,16 @@ impl RaisedBy {
     }
 }
 
-/// Raises `floor`, a certified bound, towards `known`, the makespan of a schedule.
+/// Raises `floor` towards `known`, the makespan of a schedule.
 ///
 /// Problems of more than 4,000 pairs of operators and processors, or of times of more than 2^40 ns, keep the floor.
 pub fn relaxation_bound(
     problem: &Problem,
     known: Nanoseconds,
-    floor: Nanoseconds,
+    floor: Floor,
     work: Work,
     budget: Budget<'_>,
 ) -> Relaxed {
-    let floor = Floor {
-        bound: floor,
-        certified: floor,
-    };
     let is_settled = floor.bound >= enough(known, work.gap_millionths);
     // What is stated before the first program is solved takes a second for the largest problems.
     if is_settled || budget.should_stop() {
@@ -117,6 +113,14 @@ pub fn relaxation_bound(
 }
 
 impl Floor {
+    /// A bound that rests on integer arithmetic alone.
+    pub const fn certain(bound: Nanoseconds) -> Self {
+        Self {
+            bound,
+            certified: bound,
+        }
+    }
+
     fn as_it_is(self) -> Relaxed {
         Relaxed {
             bound: self.bound,
@@ -221,6 +225,11 @@ impl<'a> Relaxation<'a> {
             bound_by: self.raised_by,
             certified_by,
         }
+    }
+
+    /// Whether a bound refutes the horizon, or nobody asks for more.
+    pub(super) fn is_enough(&self, bound: i64, horizon: i64) -> bool {
+        bound > horizon || bound >= self.enough
     }
 
     /// A horizon not far above what is refuted, below one that could not be.

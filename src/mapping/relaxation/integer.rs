@@ -54,8 +54,7 @@ impl Search<'_, '_> {
                 is_choice.resize(y, false);
                 is_choice.push(true);
             }
-            let is_over = bound > horizon.min(self.relaxation.enough - 1);
-            if is_over || self.budget.should_stop() {
+            if self.relaxation.is_enough(bound, horizon) || self.budget.should_stop() {
                 break;
             }
             let scale = Scale::new([1], self.relaxation.high.unsigned_abs(), count + 1)?;

@@ -14,7 +14,7 @@ use super::plant::plant;
 use super::spans::{Span, Ways};
 use super::statement::Statement;
 use super::windows::Windows;
-use super::{Work, relaxation_bound};
+use super::{Floor, Work, relaxation_bound};
 
 const BRIEF: Work = Work {
     rounds: 8,
@@ -196,7 +196,7 @@ proptest! {
         problem.must_use = mask & ((1 << processors) - 1);
         if let Some(optimum) = brute_force_best(&problem) {
             let known = Nanoseconds::new(optimum.makespan.count() + above);
-            let relaxed = relaxation_bound(&problem, known, Nanoseconds::ZERO, BRIEF, Budget::UNLIMITED);
+            let relaxed = relaxation_bound(&problem, known, Floor::certain(Nanoseconds::ZERO), BRIEF, Budget::UNLIMITED);
             prop_assert!(relaxed.bound <= optimum.makespan, "{:?} > {:?}", relaxed, optimum.makespan);
             prop_assert!(relaxed.certified <= relaxed.bound);
         }
@@ -261,7 +261,13 @@ fn no_bound_exceeds_a_known_value_and_the_rows_are_worth_their_time() {
             gap_millionths: 0,
         };
         let known = Nanoseconds::new(known);
-        let relaxed = relaxation_bound(&problem, known, floor, work, Budget::UNLIMITED);
+        let relaxed = relaxation_bound(
+            &problem,
+            known,
+            Floor::certain(floor),
+            work,
+            Budget::UNLIMITED,
+        );
         assert!(relaxed.bound <= known, "{name}: {relaxed:?} > {known:?}");
         raised += usize::from(relaxed.certified > floor);
     }
@@ -272,7 +278,13 @@ fn no_bound_exceeds_a_known_value_and_the_rows_are_worth_their_time() {
 fn a_block_is_refuted_up_to_its_optimum() {
     let (problem, known) = instance("incC_p3");
     let known = Nanoseconds::new(known);
-    let relaxed = relaxation_bound(&problem, known, Nanoseconds::ZERO, BRIEF, Budget::UNLIMITED);
+    let relaxed = relaxation_bound(
+        &problem,
+        known,
+        Floor::certain(Nanoseconds::ZERO),
+        BRIEF,
+        Budget::UNLIMITED,
+    );
     assert_eq!(relaxed.certified, known);
 }
 
@@ -284,7 +296,7 @@ fn whoever_says_stop_is_obeyed_and_gets_what_was_known() {
     let relaxed = relaxation_bound(
         &problem,
         Nanoseconds::new(known),
-        floor,
+        Floor::certain(floor),
         BRIEF,
         Budget::until(&stop),
     );
@@ -301,7 +313,13 @@ fn no_more_is_proven_than_is_asked() {
             gap_millionths,
             ..BRIEF
         };
-        relaxation_bound(&problem, known, floor, work, Budget::UNLIMITED)
+        relaxation_bound(
+            &problem,
+            known,
+            Floor::certain(floor),
+            work,
+            Budget::UNLIMITED,
+        )
     };
     let (most, least) = (at(0).bound, at(900_000).bound);
     assert_eq!(least, floor, "it is within the gap as it is");

@@ -115,8 +115,7 @@ impl Search<'_, '_> {
             let mut statement = Statement::new(&ground, &windows, self.relaxation.low);
             let tight = self.tighten(&mut statement, &mut rounds)?;
             best = best.max(tight.bound);
-            let is_over = best > horizon.min(self.relaxation.enough - 1);
-            if is_over || self.budget.should_stop() {
+            if self.relaxation.is_enough(best, horizon) || self.budget.should_stop() {
                 return Ok(best);
             }
             let Some(proof) = tight.proof else {
@@ -204,7 +203,7 @@ impl Search<'_, '_> {
             } else {
                 STALLED_AT_FLOOR
             };
-            let is_over = best > horizon.min(self.relaxation.enough - 1) || stalled >= patience;
+            let is_over = self.relaxation.is_enough(best, horizon) || stalled >= patience;
             if suggestion.status != LinearStatus::Optimal || is_over || self.budget.should_stop() {
                 linear = Some(program);
                 break;
