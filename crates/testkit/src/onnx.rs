@@ -181,6 +181,8 @@ pub enum Attribute<'a> {
     Tensor(Message),
     /// A branch or body.
     Graph(Message),
+    /// The attribute of this name of the call, in a function's node.
+    Reference(&'a str),
 }
 
 impl Attribute<'_> {
@@ -200,6 +202,7 @@ impl Attribute<'_> {
             Self::Text(text) => message.text(4, text).int(20, 3),
             Self::Tensor(tensor) => message.message(5, tensor).int(20, 4),
             Self::Graph(graph) => message.message(6, graph).int(20, 5),
+            Self::Reference(name) => message.text(21, name).int(20, 2),
         }
     }
 }
@@ -223,6 +226,34 @@ pub fn node(
         .fold(message, |message, (name, attribute)| {
             message.message(5, &attribute.encode(name))
         })
+}
+
+/// A function (`FunctionProto`) of the domain `local`; `attributes` have no defaults.
+pub fn function(
+    name: &str,
+    inputs: &[&str],
+    outputs: &[&str],
+    attributes: &[&str],
+    nodes: &[Message],
+    opset: i64,
+) -> Message {
+    let texts = |message: Message, field, texts: &[&str]| {
+        texts
+            .iter()
+            .fold(message, |message, text| message.text(field, text))
+    };
+    let message = Message::new().text(1, name);
+    let message = texts(message, 4, inputs);
+    let message = texts(message, 5, outputs);
+    texts(message, 6, attributes)
+        .messages(7, nodes)
+        .message(9, &Message::new().text(1, "").int(2, opset))
+        .text(10, "local")
+}
+
+/// The same node in another operator set.
+pub fn in_domain(domain: &str, node: Message) -> Message {
+    node.text(7, domain)
 }
 
 /// A graph (`GraphProto`) in parts.
@@ -250,6 +281,15 @@ impl Graph {
             .messages(11, &self.inputs)
             .messages(12, &self.outputs)
             .messages(13, &self.declared)
+    }
+
+    /// A model with functions of its own (`FunctionProto`), whose domain is `local`.
+    pub fn model_with(&self, opset: i64, functions: &[Message]) -> Vec<u8> {
+        let model = Message(self.model(opset));
+        model
+            .message(8, &Message::new().text(1, "local").int(2, 1))
+            .messages(25, functions)
+            .into_bytes()
     }
 
     /// A model (`ModelProto`) of this graph with a version of the default operator set.

@@ -138,6 +138,7 @@ impl Sketch {
                     ..Work::default()
                 },
             },
+            control: None,
         });
         outputs
     }

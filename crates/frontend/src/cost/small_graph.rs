@@ -135,6 +135,7 @@ fn op(
         inputs: inputs.iter().copied().map(Some).collect(),
         outputs: vec![output],
         work,
+        control: None,
     }
 }
 

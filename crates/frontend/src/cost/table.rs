@@ -14,7 +14,7 @@ use super::features;
 use super::overrides::{CostOverrides, Overriding};
 use super::transfer::{LinkCost, links};
 use crate::arena::{Arena, IdMap};
-use crate::ir::{Op, OpId, VerifiedGraph};
+use crate::ir::{Control, Op, OpId, VerifiedGraph, Work};
 use crate::soc::{ClassModel, Feature, OperatingPoint, Processor, ProcessorId, ProcessorSet, Soc};
 
 /// The longest time of an operator or a move: an hour.
@@ -264,15 +264,61 @@ fn time(
             source: entry.source,
         });
     }
+    let alone = modelled(class, &op.work, point)?;
+    match &op.control {
+        // A processor that takes no operators of this class does not run their bodies either.
+        Some(control) => dearest(control, point),
+        None => Some(alone),
+    }
+}
+
+/// What the class model says.
+fn modelled(class: OpClass, work: &Work, point: &Point<'_>) -> Option<Timed> {
     let (_, model, features) = point.models.iter().find(|(known, _, _)| *known == class)?;
-    let source = if features::is_far(model, features, &op.work) {
+    let source = if features::is_far(model, features, work) {
         model.source.max(Source::Estimated)
     } else {
         model.source
     };
     Some(Timed {
-        seconds: features::seconds(model, features, &op.work),
+        seconds: features::seconds(model, features, work),
         energy: None,
+        source,
+    })
+}
+
+/// The most time and the most energy of the alternatives, each the sum over what runs; nothing, where one of them cannot run.
+///
+/// Which alternative runs is a guess, so the source is an estimate at best.
+/// Nesting is as deep as the importer allows.
+fn dearest(control: &Control, point: &Point<'_>) -> Option<Timed> {
+    let mut seconds = 0.0_f64;
+    let mut joules = Some(0.0_f64);
+    let mut source = Source::Estimated;
+    for steps in &control.alternatives {
+        let mut alone = (0.0, Some(0.0));
+        for step in steps {
+            let once = match &step.control {
+                Some(inner) => dearest(inner, point)?,
+                None => modelled(step.class, &step.work, point)?,
+            };
+            #[expect(clippy::cast_precision_loss, reason = "times are decimals here")]
+            let times = step.times as f64;
+            let power = point.operating_point.dynamic_power.get(&step.class);
+            let spent = match once.energy {
+                Some(energy) => Some(energy.value()),
+                None => power.map(|power| power.value() * once.seconds),
+            };
+            alone.0 += times * once.seconds;
+            alone.1 = alone.1.zip(spent).map(|(sum, spent)| sum + times * spent);
+            source = source.max(once.source);
+        }
+        seconds = seconds.max(alone.0);
+        joules = joules.zip(alone.1).map(|(most, alone)| most.max(alone));
+    }
+    Some(Timed {
+        seconds,
+        energy: joules.and_then(Joules::new),
         source,
     })
 }

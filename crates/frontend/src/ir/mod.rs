@@ -8,6 +8,8 @@ mod verify;
 mod verify_error;
 mod work;
 
+mod control;
+
 pub mod antichain;
 pub mod topo;
 
@@ -15,6 +17,7 @@ mod summary;
 
 mod dump;
 
+pub use control::{Control, Step};
 pub use dump::dump;
 pub use graph::Graph;
 pub use op::{Op, OpId, OpKind};

@@ -3,7 +3,7 @@
 use paracompile_plan::OpClass;
 use paracompile_plan::plan::OperatorRef;
 
-use super::{TensorId, Work};
+use super::{Control, TensorId, Work};
 use crate::arena::Id;
 
 /// Index of an operator in its graph.
@@ -28,6 +28,8 @@ pub struct Op {
     pub outputs: Vec<TensorId>,
     /// Its arithmetic and traffic.
     pub work: Work,
+    /// What its branches or its body run, where it has any: then that is what it costs.
+    pub control: Option<Box<Control>>,
 }
 
 /// What an operator computes.

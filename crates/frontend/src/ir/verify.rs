@@ -289,6 +289,7 @@ mod tests {
                 output_bytes: bytes,
                 ..Work::default()
             },
+            control: None,
         }
     }
 

@@ -144,6 +144,7 @@ fn push_operator<'case>(
         inputs,
         outputs,
         work,
+        control: None,
     });
 }
 

@@ -7,10 +7,9 @@ use paracompile_plan::plan::{ModelKind, OperatorRef};
 use crate::arena::{Arena, Id};
 use crate::ir::{Graph, Op, Tensor, TensorId, TensorRole, WeightRef};
 
-use super::link::{Links, Origin, Slot, path, spelled};
+use super::link::{Links, Origin, Slot, spelled};
 use super::lower::{Folded, Warning};
 use super::propagate::{Operator, Propagated};
-use super::wire::{GraphProto, NodeProto};
 
 /// Which model a graph is.
 pub(super) struct Identity {
@@ -29,7 +28,6 @@ pub(super) struct Assembled {
 /// Builds the graph; nothing was wrong with the model so far.
 pub(super) fn assemble(
     identity: Identity,
-    proto: &GraphProto,
     links: &Links<'_>,
     mut propagated: Propagated,
 ) -> Assembled {
@@ -39,7 +37,9 @@ pub(super) fn assemble(
         .map(|&slot| propagated.aliases[slot])
         .partition(|&slot| propagated.weights[slot].is_none());
     if !constant.is_empty() {
-        let names = constant.iter().map(|&slot| links.names[slot].to_owned());
+        let names = constant
+            .iter()
+            .map(|&slot| links.names[slot].clone().into_owned());
         propagated
             .warnings
             .push(Warning::ConstantOutputs(names.collect()));
@@ -49,9 +49,7 @@ pub(super) fn assemble(
         std::mem::take(&mut propagated.operators)
             .into_iter()
             .partition(|operator| operator.outputs.iter().any(|&slot| needed[slot]));
-    let idle = idle
-        .iter()
-        .map(|operator| path(operator.node, &proto.node[operator.node]));
+    let idle = idle.iter().map(|operator| links.path(operator.node));
     propagated.folded.dead.extend(idle);
     let mut builder = Builder {
         links,
@@ -62,11 +60,11 @@ pub(super) fn assemble(
     let inputs = inputs(links, &needed)
         .map(|slot| builder.tensor(slot, TensorRole::Input))
         .collect();
-    let names = unique_names(proto, &operators);
+    let names = unique_names(links, &operators);
     let mut ops = Arena::new();
     for (mut operator, name) in operators.into_iter().zip(names) {
         operator.outputs.retain(|&slot| needed[slot]);
-        let op = builder.op(Id::from_index(ops.len()), &operator, name, proto);
+        let op = builder.op(Id::from_index(ops.len()), &operator, name);
         ops.push(op);
     }
     let outputs = outputs.iter().map(|&slot| builder.id(slot)).collect();
@@ -106,7 +104,7 @@ fn needed(propagated: &Propagated, outputs: &[Slot]) -> Vec<bool> {
 fn inputs<'a>(links: &'a Links<'_>, needed: &'a [bool]) -> impl Iterator<Item = Slot> + 'a {
     let is_needed = |&(slot, origin): &(Slot, &Origin)| match origin {
         Origin::Input(_) => needed[slot],
-        Origin::Constant(_) | Origin::Node(_) | Origin::Broken => false,
+        Origin::Constant(_) | Origin::Node(_) | Origin::Parameter | Origin::Broken => false,
     };
     links
         .origins
@@ -117,21 +115,23 @@ fn inputs<'a>(links: &'a Links<'_>, needed: &'a [bool]) -> impl Iterator<Item = 
 }
 
 /// A node's own name where it has one that no earlier node has; else its type and place.
-fn unique_names(proto: &GraphProto, operators: &[Operator]) -> Vec<String> {
+fn unique_names(links: &Links<'_>, operators: &[Operator]) -> Vec<String> {
     let mut taken: HashSet<&str> = HashSet::new();
     let mut own = vec![false; operators.len()];
     for (index, operator) in operators.iter().enumerate() {
-        let name = proto.node[operator.node].name.as_str();
+        let name = links.nodes[operator.node].proto.name.as_str();
         own[index] = !name.is_empty() && taken.insert(name);
     }
     let derived = |operator: &Operator| {
-        let node = &proto.node[operator.node];
+        let node = links.nodes[operator.node].proto;
         let stem = if node.name.is_empty() {
             &node.op_type
         } else {
             &node.name
         };
-        let mut name = format!("{stem}@{}", operator.node);
+        let steps = links.steps(operator.node);
+        let steps: Vec<_> = steps.iter().map(ToString::to_string).collect();
+        let mut name = format!("{stem}@{}", steps.join("."));
         // Only a file that uses such names itself comes here.
         while taken.contains(name.as_str()) {
             name.push('\'');
@@ -143,7 +143,7 @@ fn unique_names(proto: &GraphProto, operators: &[Operator]) -> Vec<String> {
         .zip(own)
         .map(|(operator, is_own)| {
             if is_own {
-                proto.node[operator.node].name.clone()
+                links.nodes[operator.node].proto.name.clone()
             } else {
                 derived(operator)
             }
@@ -159,8 +159,8 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn op(&mut self, id: Id<Op>, operator: &Operator, name: String, proto: &GraphProto) -> Op {
-        let node = &proto.node[operator.node];
+    fn op(&mut self, id: Id<Op>, operator: &Operator, name: String) -> Op {
+        let node = self.links.nodes[operator.node].proto;
         let inputs = operator
             .inputs
             .iter()
@@ -172,13 +172,14 @@ impl Builder<'_> {
             .map(|&slot| self.tensor(slot, TensorRole::Computed(id)))
             .collect();
         Op {
-            at: reference(operator.node, node),
+            at: reference(self.links, operator.node),
             name,
             op_type: spelled(node),
             kind: operator.kind,
             inputs,
             outputs,
             work: operator.work,
+            control: operator.control.clone().map(Box::new),
         }
     }
 
@@ -201,7 +202,7 @@ impl Builder<'_> {
     fn name(&self, slot: Slot) -> &str {
         match slot.checked_sub(self.links.names.len()) {
             Some(made) => &self.propagated.made[made],
-            None => self.links.names[slot],
+            None => &self.links.names[slot],
         }
     }
 
@@ -225,12 +226,15 @@ impl Builder<'_> {
     }
 }
 
-fn reference(index: usize, node: &NodeProto) -> OperatorRef {
+/// Where a node stands, as plans spell it.
+fn reference(links: &Links<'_>, node: usize) -> OperatorRef {
+    let steps = links.steps(node);
+    let (&top, inside) = steps.split_first().expect("a path has a node");
+    let results = &links.nodes[node].proto.output;
     OperatorRef {
-        node: u32::try_from(index).expect("the number of nodes is limited"),
-        inside: Vec::new(),
-        output: node
-            .output
+        node: top,
+        inside: inside.to_vec(),
+        output: results
             .iter()
             .find(|name| !name.is_empty())
             .cloned()

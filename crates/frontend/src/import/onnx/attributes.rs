@@ -1,11 +1,57 @@
 //! Typed access to the attributes of a node.
 
+use std::collections::HashMap;
+
 use super::Fault;
-use super::wire::{AttributeProto, TensorProto};
+use super::wire::{AttributeProto, FunctionProto, TensorProto};
 
 /// The attributes of one node.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Attributes<'a>(pub(super) &'a [AttributeProto]);
+pub(super) struct Attributes<'a> {
+    pub(super) own: &'a [AttributeProto],
+    /// What the attributes of a function's nodes may refer to.
+    pub(super) environment: Option<&'a Environment<'a>>,
+}
+
+/// The attributes of a call by name, those that it leaves out with the function's defaults.
+#[derive(Debug)]
+pub(super) struct Environment<'m>(HashMap<&'m str, &'m AttributeProto>);
+
+impl<'m> Environment<'m> {
+    /// Of a call with attributes `own`, which stands in a function with the environment `around` or in none.
+    pub(super) fn of_call(
+        function: &'m FunctionProto,
+        own: &'m [AttributeProto],
+        around: Option<&Self>,
+    ) -> Self {
+        let mut attributes: HashMap<&str, &AttributeProto> = function
+            .attribute_proto
+            .iter()
+            .map(|default| (default.name.as_str(), default))
+            .collect();
+        for attribute in own {
+            match resolve(attribute, around) {
+                Some(given) => attributes.insert(&attribute.name, given),
+                None => continue,
+            };
+        }
+        Self(attributes)
+    }
+}
+
+/// What an attribute says, or the attribute of the call that it refers to; `None` if the call leaves that out.
+fn resolve<'m>(
+    attribute: &'m AttributeProto,
+    environment: Option<&Environment<'m>>,
+) -> Option<&'m AttributeProto> {
+    if attribute.ref_attr_name.is_empty() {
+        return Some(attribute);
+    }
+    environment?
+        .0
+        .get(attribute.ref_attr_name.as_str())
+        .copied()
+}
 
 /// ONNX's numbers of attribute types; zero is the absent type of IR version 1.
 mod kind {
@@ -20,7 +66,7 @@ mod kind {
 
 impl<'a> Attributes<'a> {
     pub(super) fn contains(self, attribute: &str) -> bool {
-        self.0.iter().any(|candidate| candidate.name == attribute)
+        self.find(attribute).is_some()
     }
 
     pub(super) fn int(self, attribute: &'static str) -> Result<Option<i64>, Fault> {
@@ -78,13 +124,18 @@ impl<'a> Attributes<'a> {
         })
     }
 
+    fn find(self, attribute: &str) -> Option<&'a AttributeProto> {
+        let own = self.own.iter().find(|own| own.name == attribute)?;
+        resolve(own, self.environment)
+    }
+
     fn typed(
         self,
         attribute: &'static str,
         wanted: i32,
         expected: &'static str,
     ) -> Result<Option<&'a AttributeProto>, Fault> {
-        let Some(proto) = self.0.iter().find(|candidate| candidate.name == attribute) else {
+        let Some(proto) = self.find(attribute) else {
             return Ok(None);
         };
         if proto.r#type == wanted || proto.r#type == kind::UNSET {

@@ -20,11 +20,9 @@ use paracompile_plan::{Bytes as Size, OpClass};
 
 use crate::ir::{DataType, OpKind, WeightRef};
 
-use super::attributes::Attributes;
-use super::link::{Links, Slot, path};
+use super::link::{Links, Slot};
 use super::propagate::{Operator, Propagated};
 use super::value::Value;
-use super::wire::{GraphProto, NodeProto};
 
 /// Position of a convolution's filter.
 const FILTER: usize = 1;
@@ -91,8 +89,8 @@ struct Normalization {
 }
 
 /// Folds what can be folded.
-pub(super) fn fold(proto: &GraphProto, links: &Links<'_>, known: &mut Propagated) {
-    let pairs = pairs(proto, links, known);
+pub(super) fn fold(links: &Links<'_>, known: &mut Propagated) {
+    let pairs = pairs(links, known);
     let mut is_folded = vec![false; known.operators.len()];
     for pair in &pairs {
         is_folded[pair.normalization] = true;
@@ -109,11 +107,11 @@ pub(super) fn fold(proto: &GraphProto, links: &Links<'_>, known: &mut Propagated
         .partition::<Vec<_>, _>(|_| is_folded.next().unwrap_or(false));
     known.operators = kept;
     let nodes = folded.iter().map(|operator| operator.node);
-    known.folded.batch_norms = nodes.map(|node| path(node, &proto.node[node])).collect();
+    known.folded.batch_norms = nodes.map(|node| links.path(node)).collect();
 }
 
 /// What can be folded, in order.
-fn pairs(proto: &GraphProto, links: &Links<'_>, known: &Propagated) -> Vec<Pair> {
+fn pairs(links: &Links<'_>, known: &Propagated) -> Vec<Pair> {
     let readers = readers(links, known, |_| true);
     let mut writers: BTreeMap<Slot, usize> = BTreeMap::new();
     for (index, operator) in known.operators.iter().enumerate() {
@@ -122,11 +120,11 @@ fn pairs(proto: &GraphProto, links: &Links<'_>, known: &Propagated) -> Vec<Pair>
     let mut pairs: Vec<Pair> = Vec::new();
     let mut by_filter: BTreeMap<Slot, Vec<ScaledFilter>> = BTreeMap::new();
     for index in 0..known.operators.len() {
-        let found = normalization(proto, known, index)
+        let found = normalization(links, known, index)
             .filter(|found| readers[found.image] == 1)
             .and_then(|found| {
                 let convolution = *writers.get(&found.image)?;
-                let (filter, bias) = recipes(proto, known, convolution, &found)?;
+                let (filter, bias) = recipes(links, known, convolution, &found)?;
                 Some(Pair {
                     normalization: index,
                     convolution,
@@ -165,11 +163,10 @@ fn readers(links: &Links<'_>, known: &Propagated, counts: impl Fn(usize) -> bool
 }
 
 /// What a batch normalisation reads that is one at inference, with a constant for each parameter and channel.
-fn normalization(proto: &GraphProto, known: &Propagated, index: usize) -> Option<Normalization> {
+fn normalization(links: &Links<'_>, known: &Propagated, index: usize) -> Option<Normalization> {
     let operator = &known.operators[index];
-    let node = &proto.node[operator.node];
     let is_normalization = operator.kind == OpKind::Compute(OpClass::BatchNorm);
-    if !is_normalization || operator.outputs.len() != 1 || !infers(node, known.opset) {
+    if !is_normalization || operator.outputs.len() != 1 || !infers(links, operator.node) {
         return None;
     }
     let &[
@@ -183,7 +180,7 @@ fn normalization(proto: &GraphProto, known: &Propagated, index: usize) -> Option
         return None;
     };
     let channels = *known.values[image].as_ref()?.shape.0.get(1)?;
-    let epsilon = Attributes(&node.attribute).float("epsilon").ok()?;
+    let epsilon = links.attributes(operator.node).float("epsilon").ok()?;
     [scale, shift, mean, variance]
         .iter()
         .all(|&slot| is_constant(known, slot, channels))
@@ -198,10 +195,11 @@ fn normalization(proto: &GraphProto, known: &Propagated, index: usize) -> Option
 }
 
 /// Whether a batch normalisation takes its statistics from its parameters, one a channel.
-fn infers(node: &NodeProto, opset: i64) -> bool {
-    let attributes = Attributes(&node.attribute);
+fn infers(links: &Links<'_>, node: usize) -> bool {
+    let attributes = links.attributes(node);
+    let opset = links.opset(node).unwrap_or(1);
     // Statistics as further results are what tells training between the attributes `is_test` and `training_mode`.
-    let results = node.output.iter().filter(|name| !name.is_empty()).count();
+    let results = links.nodes[node].writes.iter().flatten().count();
     let trains = attributes.is_set("training_mode").unwrap_or(true)
         || (opset < INFERS_BY_DEFAULT && !attributes.is_set("is_test").unwrap_or(false));
     let is_by_channel = attributes
@@ -217,14 +215,17 @@ fn is_constant(known: &Propagated, slot: Slot, channels: u64) -> bool {
 
 /// What becomes of the weights of an operator, if it is a convolution in floating point with constant ones.
 fn recipes(
-    proto: &GraphProto,
+    links: &Links<'_>,
     known: &Propagated,
     index: usize,
     behind: &Normalization,
 ) -> Option<(ScaledFilter, ShiftedBias)> {
     let operator = &known.operators[index];
     // Quantised and integer convolutions have other operands, and their results are no place for a scale.
-    let layout = match (proto.node[operator.node].op_type.as_str(), operator.kind) {
+    let layout = match (
+        links.nodes[operator.node].proto.op_type.as_str(),
+        operator.kind,
+    ) {
         ("Conv", OpKind::Compute(OpClass::Conv | OpClass::DepthwiseConv)) => Layout::First,
         ("ConvTranspose", OpKind::Compute(OpClass::ConvTranspose)) => Layout::Second {
             groups: operator.work.groups,
@@ -318,7 +319,7 @@ fn make(links: &Links<'_>, known: &mut Propagated, pair: &Pair) -> Slot {
     let written = known.operators[pair.normalization].outputs[0];
     let mut name = format!("{}:bias", links.names[written]);
     // Only a file that uses such names itself comes here.
-    while links.slot(&name).is_some() {
+    while links.is_taken(&name) {
         name.push('\'');
     }
     let shift = known.values[pair.bias.shift].as_ref();

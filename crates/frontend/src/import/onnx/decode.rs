@@ -52,14 +52,16 @@ impl Kind {
         match (self, number) {
             (Self::Model, 7) | (Self::Attribute, 6 | 11) => Some(Self::Graph),
             (Self::Model, 25) => Some(Self::Function),
-            (Self::Model, 8) | (Self::Tensor, 13) | (Self::Shape, 1) => Some(Self::Leaf),
+            (Self::Model, 8) | (Self::Function, 9) | (Self::Tensor, 13) | (Self::Shape, 1) => {
+                Some(Self::Leaf)
+            }
             (Self::Graph, 1) | (Self::Function, 7) => Some(Self::Node),
             (Self::Graph, 5) | (Self::Attribute, 5 | 10) | (Self::SparseTensor, 1 | 2) => {
                 Some(Self::Tensor)
             }
-            (Self::Graph, 11..=13) => Some(Self::Value),
+            (Self::Graph, 11..=13) | (Self::Function, 12) => Some(Self::Value),
             (Self::Graph, 15) | (Self::Attribute, 22) => Some(Self::SparseTensor),
-            (Self::Node, 5) => Some(Self::Attribute),
+            (Self::Node, 5) | (Self::Function, 11) => Some(Self::Attribute),
             (Self::Value, 2) => Some(Self::Type),
             (Self::Type, 1) => Some(Self::TensorType),
             (Self::TensorType, 2) => Some(Self::Shape),

@@ -14,8 +14,8 @@ use sha2::{Digest, Sha256};
 
 use super::limits;
 use super::wire::{
-    AttributeProto, GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorProto,
-    ValueInfoProto,
+    AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, SparseTensorProto,
+    TensorProto, ValueInfoProto,
 };
 
 /// The digest in lower-case hexadecimal.
@@ -65,10 +65,7 @@ impl Writer {
         self.optional(model.ir_version.as_ref(), |writer, &version| {
             writer.number(version);
         });
-        self.list(&model.opset_import, |writer, opset| {
-            writer.text(opset.domain.as_bytes());
-            writer.number(opset.version);
-        });
+        self.list(&model.opset_import, Self::opset);
         self.optional(model.graph.as_ref(), Self::graph);
         self.list(&model.functions, |writer, function| {
             for text in [&function.domain, &function.name, &function.overload] {
@@ -78,8 +75,19 @@ impl Writer {
             writer.list(&function.output, |writer, name| {
                 writer.text(name.as_bytes());
             });
+            writer.list(&function.attribute, |writer, name| {
+                writer.text(name.as_bytes());
+            });
+            writer.list(&function.attribute_proto, Self::attribute);
+            writer.list(&function.opset_import, Self::opset);
+            writer.list(&function.value_info, Self::value);
             writer.list(&function.node, Self::node);
         });
+    }
+
+    fn opset(&mut self, opset: &OperatorSetIdProto) {
+        self.text(opset.domain.as_bytes());
+        self.number(opset.version);
     }
 
     /// Nested graphs recurse; the decoder's limit bounds the depth.

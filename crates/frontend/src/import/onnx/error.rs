@@ -108,19 +108,30 @@ impl fmt::Display for UnboundSymbol {
 pub struct NodePath {
     /// Index in the top-level graph.
     pub node: usize,
+    /// From there on into functions and branches, as plans spell it.
+    pub inside: Vec<usize>,
     /// The node's name, often empty.
     pub name: String,
     /// Its operator type.
     pub op_type: String,
+    /// The function or branch that it stands in, below the top-level graph.
+    pub body: Option<String>,
 }
 
 impl fmt::Display for NodePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "node {}", self.node)?;
+        for step in &self.inside {
+            write!(f, ".{step}")?;
+        }
         if !self.name.is_empty() {
             write!(f, " `{}`", self.name)?;
         }
-        write!(f, " ({})", self.op_type)
+        write!(f, " ({})", self.op_type)?;
+        match &self.body {
+            Some(body) => write!(f, " in {body}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -169,6 +180,39 @@ pub enum Problem {
         /// Its name.
         tensor: String,
     },
+    /// A result of a function or branch that nothing in it defines.
+    #[error("{body}: nothing writes its result `{tensor}`")]
+    UndefinedResult {
+        /// The tensor's name.
+        tensor: String,
+        /// The function or branch.
+        body: String,
+    },
+    /// Functions and branches inside each other, deeper than anything that an exporter writes.
+    #[error(
+        "{at}: functions and branches are nested deeper than {}, or a function calls itself",
+        limits::DEPTH
+    )]
+    TooDeep {
+        /// The node that would go deeper.
+        at: NodePath,
+    },
+    /// A kind of value that the importer does not hold.
+    #[error("{place}: {what}")]
+    Unsupported {
+        /// What has it.
+        place: String,
+        /// What it is, and what would do.
+        what: String,
+    },
+    /// A loop whose number of iterations is not known.
+    #[error("{at}: how often it runs is not known; say it with --dim '{hint}=N'")]
+    UnknownTrips {
+        /// The loop.
+        at: NodePath,
+        /// What to bind.
+        hint: String,
+    },
     /// Nodes that wait for each other.
     #[error("{} form a cycle", list_nodes(.0))]
     Cycle(Vec<NodePath>),
@@ -181,14 +225,16 @@ pub enum Problem {
         what: String,
     },
     /// A result whose shape neither the operator nor the file tells.
-    #[error(
-        "{at}: the shape of its result `{tensor}` is unknown; declare it under `value_info` (onnx.shape_inference, or the exporter's own)"
-    )]
+    #[error("{at}: the shape of its result `{tensor}` is {}", remedy(declared.as_deref(), hints))]
     UnknownShape {
         /// The tensor's name.
         tensor: String,
         /// The writer.
         at: NodePath,
+        /// What the file says of it, if anything.
+        declared: Option<String>,
+        /// What to bind; empty if not even the number of axes is known.
+        hints: Vec<String>,
     },
     /// The network returns nothing that is computed from an input: constants and other views of inputs need no mapping.
     #[error(
@@ -201,6 +247,52 @@ pub enum Problem {
     /// More problems than are listed.
     #[error("and {0} more")]
     More(usize),
+}
+
+impl Problem {
+    /// Whether the file may be valid: something has to be said besides, or is not supported.
+    pub(super) fn is_limit(&self) -> bool {
+        match self {
+            Self::UnknownShape { .. }
+            | Self::UnknownTrips { .. }
+            | Self::TooDeep { .. }
+            | Self::Unsupported { .. }
+            | Self::NothingToMap
+            | Self::More(_) => true,
+            Self::Node { fault, .. } => matches!(fault, Fault::NotConstant { .. }),
+            Self::NoOpset
+            | Self::Constant { .. }
+            | Self::WrittenTwice { .. }
+            | Self::Undefined { .. }
+            | Self::UndefinedOutput { .. }
+            | Self::UndefinedResult { .. }
+            | Self::Cycle(_)
+            | Self::Input { .. }
+            | Self::Graph(_) => false,
+        }
+    }
+
+    /// Whether the file is not valid, whatever its dimensions are bound to.
+    pub(super) fn is_certain(&self) -> bool {
+        match self {
+            Self::NoOpset
+            | Self::Constant { .. }
+            | Self::WrittenTwice { .. }
+            | Self::Undefined { .. }
+            | Self::UndefinedOutput { .. }
+            | Self::UndefinedResult { .. }
+            | Self::Cycle(_)
+            | Self::Input { .. } => true,
+            Self::Node { .. }
+            | Self::UnknownShape { .. }
+            | Self::UnknownTrips { .. }
+            | Self::TooDeep { .. }
+            | Self::Unsupported { .. }
+            | Self::NothingToMap
+            | Self::Graph(_)
+            | Self::More(_) => false,
+        }
+    }
 }
 
 /// What is wrong with one operator.
@@ -275,6 +367,16 @@ pub enum Fault {
         /// What is needed.
         expected: &'static str,
     },
+    /// A hint that cannot be: the operands allow less.
+    #[error("axis {axis} is said to have extent {hint}, but it has at most {most}")]
+    Hint {
+        /// The axis.
+        axis: usize,
+        /// What was said.
+        hint: u64,
+        /// What the operands allow.
+        most: u64,
+    },
     /// A result larger than 64 bits can count.
     #[error("{what} overflows 64 bits")]
     Overflow {
@@ -311,6 +413,20 @@ pub enum Fault {
         /// By definition.
         most: usize,
     },
+}
+
+fn remedy(declared: Option<&str>, hints: &[String]) -> String {
+    let flags: Vec<_> = hints
+        .iter()
+        .map(|hint| format!("--dim '{hint}=N'"))
+        .collect();
+    let flags = flags.join(" ");
+    match declared {
+        Some(declared) => format!("declared as {declared} alone; say the rest with {flags}"),
+        None => format!(
+            "unknown; declare it under `value_info` (onnx.shape_inference, or the exporter's own), or say every axis of it: {flags} and so on"
+        ),
+    }
 }
 
 fn list(names: &[String]) -> String {

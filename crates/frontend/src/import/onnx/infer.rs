@@ -59,6 +59,8 @@ pub(super) struct Produced {
     pub(super) data: Option<Data>,
     /// Where a constant result lies, if in the file.
     pub(super) constant: Option<payload::Constant>,
+    /// Axes whose extent depends on the values of operands, and is at most the one in `shape`.
+    pub(super) bounded: Vec<usize>,
 }
 
 impl<'a> Site<'a> {
@@ -168,7 +170,14 @@ impl Produced {
             shape: shape.into(),
             data: None,
             constant: None,
+            bounded: Vec::new(),
         }
+    }
+
+    /// The same with extents that are only upper bounds.
+    pub(super) fn at_most(mut self, axes: impl IntoIterator<Item = usize>) -> Self {
+        self.bounded.extend(axes);
+        self
     }
 
     /// A result with the type and shape of `value`.

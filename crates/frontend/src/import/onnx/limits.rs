@@ -23,3 +23,6 @@ pub const PROPAGATED: u64 = 16_000_000;
 
 /// Problems and warnings that a report lists; more are counted.
 pub const REPORTED: usize = 1000;
+
+/// Functions and branches inside each other.
+pub const DEPTH: usize = 64;

@@ -1,35 +1,93 @@
 //! Resolves names: which node writes which tensor, and which nodes read it, those in branches and bodies included.
+//!
+//! The nodes of the top-level graph come first.
+//! What a function call or a branch stands for is appended when the walk enters it ([`Links::enter`]), so that every later step sees one flat list.
+//! Names belong to scopes: a branch sees the names around it, a function only what its call hands over.
 
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
 
 use bytes::Bytes;
 
+use super::attributes::{Attributes, Environment};
+use super::body::Body;
 use super::captures::captures;
+use super::opsets::Opsets;
 use super::payload::{Constant, constant};
 use super::value::Data;
-use super::wire::{GraphProto, NodeProto};
-use super::{NodePath, Problem, limits};
+use super::wire::{NodeProto, ValueInfoProto};
+use super::{ImportError, NodePath, Problem, limits};
 
 /// Index of a tensor of the file.
 pub(super) type Slot = usize;
 
-/// The tensors and nodes of the top-level graph with names resolved.
+/// Index of a scope.
+pub(super) type ScopeId = usize;
+
+/// The scope of the top-level graph.
+pub(super) const TOP: ScopeId = 0;
+
+/// Tensors and nodes with names resolved.
 #[derive(Debug)]
 pub(super) struct Links<'m> {
-    /// Names of tensors, by slot.
-    pub(super) names: Vec<&'m str>,
+    /// Unique names of tensors, by slot.
+    pub(super) names: Vec<Cow<'m, str>>,
     /// Where each tensor comes from, by slot.
     pub(super) origins: Vec<Origin>,
-    /// Operands of each node, then what its bodies capture.
-    pub(super) reads: Vec<Vec<Option<Slot>>>,
-    /// How many of a node's reads are operands.
-    pub(super) operands: Vec<usize>,
-    /// Results of each node; `None` where one has no name.
-    pub(super) writes: Vec<Vec<Option<Slot>>>,
+    pub(super) nodes: Vec<Node<'m>>,
     /// Network outputs, each once.
     pub(super) outputs: Vec<Slot>,
-    slots: HashMap<&'m str, Slot>,
+    pub(super) scopes: Vec<Scope<'m>>,
+    /// Names of tensors below the top-level graph.
+    inner: HashSet<String>,
+    /// Elements of constants that may still be propagated.
+    propagated: u64,
+    /// Nodes that entering bodies may still add.
+    room: u64,
+}
+
+/// A node in its place.
+#[derive(Debug)]
+pub(super) struct Node<'m> {
+    pub(super) proto: &'m NodeProto,
+    pub(super) scope: ScopeId,
+    /// Index among the nodes of its graph or function.
+    pub(super) index: usize,
+    /// Operands, then what its bodies capture.
+    pub(super) reads: Vec<Option<Slot>>,
+    /// How many of the reads are operands.
+    pub(super) operands: usize,
+    /// Results; `None` where one has no name.
+    pub(super) writes: Vec<Option<Slot>>,
+}
+
+/// Where names mean something.
+#[derive(Debug)]
+pub(super) struct Scope<'m> {
+    /// Whose names are seen too.
+    pub(super) parent: Option<ScopeId>,
+    /// Tensors by name; `None` for an operand that a call leaves out.
+    pub(super) slots: HashMap<&'m str, Option<Slot>>,
+    /// Declared types by name.
+    pub(super) declared: HashMap<&'m str, &'m ValueInfoProto>,
+    /// Attributes of the call.
+    pub(super) environment: Option<Rc<Environment<'m>>>,
+    pub(super) opsets: Rc<Opsets>,
+    pub(super) place: Place,
+}
+
+/// Where a body stands in the file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Place {
+    /// Indices of nodes from the top-level graph on; behind a node with bodies, the body's position among them.
+    pub(super) path: Vec<u32>,
+    /// What people call it; nothing for the top-level graph.
+    pub(super) body: Option<String>,
+    /// What the names of its tensors begin with where they would not be unique.
+    pub(super) prefix: String,
+    /// Scopes around it.
+    pub(super) depth: usize,
 }
 
 /// Where a tensor comes from.
@@ -39,22 +97,201 @@ pub(super) enum Origin {
     Input(usize),
     Constant(Box<Constant>),
     Node(usize),
+    /// A formal parameter of a body that runs more or less often.
+    Parameter,
     /// Something is wrong with it, which was reported.
     Broken,
 }
 
+/// A body whose nodes are linked.
+#[derive(Debug)]
+pub(super) struct Entered {
+    /// Its nodes.
+    pub(super) nodes: std::ops::Range<usize>,
+    /// Its results, by position; `None` where one is not defined, which was reported.
+    pub(super) results: Vec<Option<Slot>>,
+}
+
 impl<'m> Links<'m> {
-    pub(super) fn of(file: &Bytes, graph: &'m GraphProto, problems: &mut Vec<Problem>) -> Self {
+    /// Links the top-level graph.
+    pub(super) fn of(
+        file: &Bytes,
+        graph: &'m super::wire::GraphProto,
+        opsets: Opsets,
+        problems: &mut Vec<Problem>,
+    ) -> Self {
+        let body = Body::of_graph(graph);
         let mut links = Self {
             names: Vec::new(),
             origins: Vec::new(),
-            reads: Vec::with_capacity(graph.node.len()),
-            operands: Vec::with_capacity(graph.node.len()),
-            writes: Vec::with_capacity(graph.node.len()),
+            nodes: Vec::with_capacity(graph.node.len()),
             outputs: Vec::new(),
-            slots: HashMap::new(),
+            scopes: vec![Scope {
+                parent: None,
+                slots: HashMap::new(),
+                declared: body.declared(),
+                environment: None,
+                opsets: Rc::new(opsets),
+                place: Place::default(),
+            }],
+            inner: HashSet::new(),
+            propagated: limits::PROPAGATED,
+            room: limits::NODES,
         };
-        links.declare_constants(file, graph, problems);
+        links.declare_constants(file, &body, TOP, problems);
+        links.declare_inputs(graph, problems);
+        let nodes = links.add(&body, TOP, BTreeMap::new(), problems);
+        debug_assert_eq!(nodes.len(), graph.node.len(), "every node is added");
+        links.resolve_outputs(graph, problems);
+        links
+    }
+
+    /// Links `body` in a scope of its own, whose results of the given names are tensors that exist already.
+    ///
+    /// `slots` holds what the body's parameters mean.
+    pub(super) fn enter(
+        &mut self,
+        file: &Bytes,
+        body: &Body<'m>,
+        scope: Scope<'m>,
+        results: BTreeMap<&'m str, Slot>,
+        problems: &mut Vec<Problem>,
+    ) -> Result<Entered, ImportError> {
+        let too_many = ImportError::TooLarge {
+            what: "nodes, functions and branches counted as often as they are used",
+            limit: limits::NODES,
+        };
+        let size = 1 + body.size();
+        self.room = self.room.checked_sub(size).ok_or(too_many)?;
+        let id = self.scopes.len();
+        self.scopes.push(scope);
+        self.declare_constants(file, body, id, problems);
+        let nodes = self.add(body, id, results, problems);
+        let results = body
+            .results
+            .iter()
+            .map(|name| self.result(id, name, problems))
+            .collect();
+        Ok(Entered { nodes, results })
+    }
+
+    /// The slot of a tensor of the top-level graph.
+    pub(super) fn slot(&self, name: &str) -> Option<Slot> {
+        self.scopes[TOP].slots.get(name).copied().flatten()
+    }
+
+    /// Whether a tensor has this unique name.
+    pub(super) fn is_taken(&self, name: &str) -> bool {
+        self.scopes[TOP].slots.contains_key(name) || self.inner.contains(name)
+    }
+
+    /// For each node of a range, those of the same range that write what it reads, as often as it reads it.
+    pub(super) fn predecessors(&self, nodes: &std::ops::Range<usize>) -> Vec<Vec<usize>> {
+        let writer = |slot: &Slot| match self.origins[*slot] {
+            Origin::Node(node) if nodes.contains(&node) => Some(node - nodes.start),
+            Origin::Node(_)
+            | Origin::Input(_)
+            | Origin::Constant(_)
+            | Origin::Parameter
+            | Origin::Broken => None,
+        };
+        self.nodes[nodes.clone()]
+            .iter()
+            .map(|node| node.reads.iter().flatten().filter_map(writer).collect())
+            .collect()
+    }
+
+    /// The attributes of a node, those of its call put in.
+    pub(super) fn attributes(&self, node: usize) -> Attributes<'_> {
+        let node = &self.nodes[node];
+        Attributes {
+            own: &node.proto.attribute,
+            environment: self.scopes[node.scope].environment.as_deref(),
+        }
+    }
+
+    /// The version of the operator set that a node's type belongs to; `None` if it is not imported.
+    pub(super) fn opset(&self, node: usize) -> Option<i64> {
+        let node = &self.nodes[node];
+        self.scopes[node.scope].opsets.version(&node.proto.domain)
+    }
+
+    /// Where a node stands.
+    pub(super) fn path(&self, node: usize) -> NodePath {
+        let node = &self.nodes[node];
+        self.path_in(node.scope, node.index, node.proto)
+    }
+
+    /// The path of a node as plans spell it: the top-level node, then the way inside.
+    pub(super) fn steps(&self, node: usize) -> Vec<u32> {
+        let node = &self.nodes[node];
+        let mut steps = self.scopes[node.scope].place.path.clone();
+        steps.push(index(node.index));
+        steps
+    }
+
+    fn path_in(&self, scope: ScopeId, node: usize, proto: &NodeProto) -> NodePath {
+        let place = &self.scopes[scope].place;
+        let mut steps = place.path.iter().map(|&step| step as usize).chain([node]);
+        NodePath {
+            node: steps.next().unwrap_or(node),
+            inside: steps.collect(),
+            name: proto.name.clone(),
+            op_type: spelled(proto),
+            body: place.body.clone(),
+        }
+    }
+
+    /// What `name` means in `scope`; `None` if nothing defines it there or around it, `Some(None)` if a call leaves it out.
+    fn lookup(&self, scope: ScopeId, name: &str) -> Option<Option<Slot>> {
+        let mut current = Some(scope);
+        while let Some(id) = current {
+            let scope = &self.scopes[id];
+            if let Some(&slot) = scope.slots.get(name) {
+                return Some(slot);
+            }
+            current = scope.parent;
+        }
+        None
+    }
+
+    /// A tensor of `scope`, without saying there what it is called.
+    fn push(&mut self, scope: ScopeId, name: &'m str, origin: Origin) -> Slot {
+        let slot = self.names.len();
+        let name = if scope == TOP {
+            Cow::Borrowed(name)
+        } else {
+            Cow::Owned(self.unique(scope, name))
+        };
+        self.names.push(name);
+        self.origins.push(origin);
+        slot
+    }
+
+    /// The tensor of a formal parameter, which is to be named in the scope that is entered next.
+    pub(super) fn parameter(&mut self, place: &Place, name: &str) -> Slot {
+        let slot = self.names.len();
+        let name = self.unique_at(&place.prefix, name);
+        self.names.push(Cow::Owned(name));
+        self.origins.push(Origin::Parameter);
+        slot
+    }
+
+    fn unique(&mut self, scope: ScopeId, name: &str) -> String {
+        let prefix = self.scopes[scope].place.prefix.clone();
+        self.unique_at(&prefix, name)
+    }
+
+    fn unique_at(&mut self, prefix: &str, name: &str) -> String {
+        let mut unique = format!("{prefix}{name}");
+        while self.is_taken(&unique) {
+            unique.push('\'');
+        }
+        self.inner.insert(unique.clone());
+        unique
+    }
+
+    fn declare_inputs(&mut self, graph: &'m super::wire::GraphProto, problems: &mut Vec<Problem>) {
         let mut listed = HashSet::new();
         for (index, input) in graph.input.iter().enumerate() {
             let is_first = listed.insert(input.name.as_str());
@@ -64,10 +301,9 @@ impl<'m> Links<'m> {
                     input: String::new(),
                     what: "it has no name".to_owned(),
                 });
-            } else if let Entry::Vacant(entry) = links.slots.entry(&input.name) {
-                entry.insert(links.names.len());
-                links.names.push(&input.name);
-                links.origins.push(Origin::Input(index));
+            } else if !self.scopes[TOP].slots.contains_key(input.name.as_str()) {
+                let slot = self.push(TOP, &input.name, Origin::Input(index));
+                self.scopes[TOP].slots.insert(&input.name, Some(slot));
             } else if !is_first {
                 problems.push(Problem::Input {
                     input: input.name.clone(),
@@ -75,141 +311,173 @@ impl<'m> Links<'m> {
                 });
             }
         }
-        for (index, node) in graph.node.iter().enumerate() {
-            links.declare_results(index, node, problems);
-        }
-        for (index, node) in graph.node.iter().enumerate() {
-            links.resolve_operands(index, node, problems);
-        }
-        links.resolve_outputs(graph, problems);
-        links
-    }
-
-    /// The slot of a tensor.
-    pub(super) fn slot(&self, name: &str) -> Option<Slot> {
-        self.slots.get(name).copied()
-    }
-
-    /// For each node, the nodes that write what it reads, as often as it reads it.
-    pub(super) fn predecessors(&self) -> Vec<Vec<usize>> {
-        let writer = |slot: &Slot| match self.origins[*slot] {
-            Origin::Node(node) => Some(node),
-            Origin::Input(_) | Origin::Constant(_) | Origin::Broken => None,
-        };
-        self.reads
-            .iter()
-            .map(|reads| reads.iter().flatten().filter_map(writer).collect())
-            .collect()
     }
 
     fn declare_constants(
         &mut self,
         file: &Bytes,
-        graph: &'m GraphProto,
+        body: &Body<'m>,
+        scope: ScopeId,
         problems: &mut Vec<Problem>,
     ) {
-        let mut budget = limits::PROPAGATED;
-        for tensor in &graph.initializer {
-            let place = || format!("constant `{}`", tensor.name);
+        for tensor in body.constants {
             let origin = match constant(file, tensor) {
                 Ok(mut constant) => {
                     let known = constant.value.data.as_ref().map_or(0, Data::len) as u64;
-                    match budget.checked_sub(known) {
-                        Some(rest) => budget = rest,
+                    match self.propagated.checked_sub(known) {
+                        Some(rest) => self.propagated = rest,
                         None => constant.value.data = None,
                     }
                     Origin::Constant(Box::new(constant))
                 }
                 Err(what) => {
                     problems.push(Problem::Constant {
-                        place: place(),
+                        place: format!("constant `{}`", tensor.name),
                         what,
                     });
                     Origin::Broken
                 }
             };
-            self.declare_constant(&tensor.name, origin, problems);
+            self.declare_constant(scope, &tensor.name, origin, problems);
         }
-        for sparse in &graph.sparse_initializer {
+        for sparse in body.sparse {
             let name = sparse
                 .values
                 .as_ref()
                 .map_or("", |values| values.name.as_str());
-            problems.push(Problem::Constant {
+            problems.push(Problem::Unsupported {
                 place: format!("constant `{name}`"),
                 what: "sparse constants are not supported; store it densely".to_owned(),
             });
-            self.declare_constant(name, Origin::Broken, problems);
+            self.declare_constant(scope, name, Origin::Broken, problems);
         }
     }
 
-    fn declare_constant(&mut self, name: &'m str, origin: Origin, problems: &mut Vec<Problem>) {
-        if let Entry::Vacant(entry) = self.slots.entry(name) {
-            entry.insert(self.names.len());
-            self.names.push(name);
-            self.origins.push(origin);
-        } else {
+    fn declare_constant(
+        &mut self,
+        scope: ScopeId,
+        name: &'m str,
+        origin: Origin,
+        problems: &mut Vec<Problem>,
+    ) {
+        if self.scopes[scope].slots.contains_key(name) {
             problems.push(Problem::Constant {
                 place: format!("constant `{name}`"),
                 what: "it is stored twice".to_owned(),
             });
+            return;
         }
+        let slot = self.push(scope, name, origin);
+        self.scopes[scope].slots.insert(name, Some(slot));
     }
 
-    fn declare_results(&mut self, index: usize, node: &'m NodeProto, problems: &mut Vec<Problem>) {
-        let mut writes = Vec::with_capacity(node.output.len());
-        for name in &node.output {
+    /// Appends the nodes of a body; those of its results that are in `results` are tensors that exist already.
+    fn add(
+        &mut self,
+        body: &Body<'m>,
+        scope: ScopeId,
+        mut results: BTreeMap<&'m str, Slot>,
+        problems: &mut Vec<Problem>,
+    ) -> std::ops::Range<usize> {
+        let first = self.nodes.len();
+        for (index, proto) in body.nodes.iter().enumerate() {
+            let writes = self.declare_results(scope, index, proto, &mut results, problems);
+            self.nodes.push(Node {
+                proto,
+                scope,
+                index,
+                reads: Vec::new(),
+                operands: proto.input.len(),
+                writes,
+            });
+        }
+        for node in first..self.nodes.len() {
+            self.nodes[node].reads = self.resolve_operands(node, problems);
+        }
+        first..self.nodes.len()
+    }
+
+    fn declare_results(
+        &mut self,
+        scope: ScopeId,
+        index: usize,
+        proto: &'m NodeProto,
+        results: &mut BTreeMap<&'m str, Slot>,
+        problems: &mut Vec<Problem>,
+    ) -> Vec<Option<Slot>> {
+        let node = self.nodes.len();
+        let mut writes = Vec::with_capacity(proto.output.len());
+        for name in &proto.output {
             if name.is_empty() {
                 writes.push(None);
                 continue;
             }
-            match self.slots.entry(name) {
-                Entry::Vacant(entry) => {
-                    let slot = self.names.len();
-                    entry.insert(slot);
-                    self.names.push(name);
-                    self.origins.push(Origin::Node(index));
-                    writes.push(Some(slot));
-                }
-                Entry::Occupied(_) => {
-                    problems.push(Problem::WrittenTwice {
-                        tensor: name.clone(),
-                        at: path(index, node),
-                    });
-                    writes.push(None);
-                }
+            if self.scopes[scope].slots.contains_key(name.as_str()) {
+                problems.push(Problem::WrittenTwice {
+                    tensor: name.clone(),
+                    at: self.path_in(scope, index, proto),
+                });
+                writes.push(None);
+                continue;
             }
+            let slot = if let Some(slot) = results.remove(name.as_str()) {
+                self.origins[slot] = Origin::Node(node);
+                slot
+            } else {
+                self.push(scope, name, Origin::Node(node))
+            };
+            self.scopes[scope].slots.insert(name, Some(slot));
+            writes.push(Some(slot));
         }
-        self.writes.push(writes);
+        writes
     }
 
-    fn resolve_operands(&mut self, index: usize, node: &'m NodeProto, problems: &mut Vec<Problem>) {
-        let operands = node.input.iter().map(String::as_str);
-        let captured = captures(node);
-        let mut reads = Vec::with_capacity(node.input.len() + captured.len());
+    fn resolve_operands(&mut self, node: usize, problems: &mut Vec<Problem>) -> Vec<Option<Slot>> {
+        let (proto, scope) = (self.nodes[node].proto, self.nodes[node].scope);
+        let operands = proto.input.iter().map(String::as_str);
+        let captured = captures(proto);
+        let mut reads = Vec::with_capacity(proto.input.len() + captured.len());
         for name in operands.chain(captured) {
             if name.is_empty() {
                 reads.push(None);
                 continue;
             }
-            let slot = self.slot(name).unwrap_or_else(|| {
+            let slot = self.lookup(scope, name).unwrap_or_else(|| {
                 problems.push(Problem::Undefined {
                     tensor: name.to_owned(),
-                    at: path(index, node),
+                    at: self.path(node),
                 });
                 // Declared as broken, so that it is reported once.
-                self.slots.insert(name, self.names.len());
-                self.names.push(name);
-                self.origins.push(Origin::Broken);
-                self.names.len() - 1
+                Some(self.broken(scope, name))
             });
-            reads.push(Some(slot));
+            reads.push(slot);
         }
-        self.reads.push(reads);
-        self.operands.push(node.input.len());
+        reads
     }
 
-    fn resolve_outputs(&mut self, graph: &'m GraphProto, problems: &mut Vec<Problem>) {
+    fn broken(&mut self, scope: ScopeId, name: &'m str) -> Slot {
+        let slot = self.push(scope, name, Origin::Broken);
+        self.scopes[scope].slots.insert(name, Some(slot));
+        slot
+    }
+
+    fn result(
+        &mut self,
+        scope: ScopeId,
+        name: &'m str,
+        problems: &mut Vec<Problem>,
+    ) -> Option<Slot> {
+        let found = self.lookup(scope, name);
+        if found.is_none() {
+            problems.push(Problem::UndefinedResult {
+                tensor: name.to_owned(),
+                body: self.scopes[scope].place.body.clone().unwrap_or_default(),
+            });
+        }
+        found.flatten()
+    }
+
+    fn resolve_outputs(&mut self, graph: &super::wire::GraphProto, problems: &mut Vec<Problem>) {
         let mut is_listed = vec![false; self.names.len()];
         for output in &graph.output {
             match self.slot(&output.name) {
@@ -226,13 +494,9 @@ impl<'m> Links<'m> {
     }
 }
 
-/// Where a node stands.
-pub(super) fn path(index: usize, node: &NodeProto) -> NodePath {
-    NodePath {
-        node: index,
-        name: node.name.clone(),
-        op_type: spelled(node),
-    }
+/// An index as plans hold it.
+pub(super) fn index(index: usize) -> u32 {
+    u32::try_from(index).expect("the number of nodes is limited")
 }
 
 /// The operator type with its domain, where that is not the default one.

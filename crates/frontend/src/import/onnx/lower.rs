@@ -9,9 +9,9 @@ use bytes::Bytes;
 use crate::ir::{VerifiedGraph, verify};
 
 use super::assemble::{Identity, assemble};
-use super::link::{Links, path};
-use super::order::order;
-use super::propagate::propagate;
+use super::link::Links;
+use super::propagate::{Propagated, opsets, propagate};
+use super::wire::ModelProto;
 use super::{
     ImportError, NodePath, Problem, batch_norm, decode, digest, file, limits, padding, symbols,
 };
@@ -61,6 +61,10 @@ pub struct Folded {
     pub batch_norms: Vec<NodePath>,
     /// The convolutions and pools behind them pad by themselves.
     pub paddings: Vec<NodePath>,
+    /// Calls of functions of the model; the nodes that they stand for took their place.
+    pub calls: Vec<NodePath>,
+    /// Conditions that no input can change; the nodes of the branch that is taken took their place.
+    pub conditions: Vec<NodePath>,
 }
 
 /// Something that may surprise, but hinders nothing.
@@ -73,6 +77,14 @@ pub enum Warning {
     Contradictions(Vec<Contradiction>),
     /// Results that depend on the values of an input, taken with the shape that the file declares.
     TakenAsDeclared(Vec<String>),
+    /// Extents that depend on the values of an input, taken at their upper bounds, such as `boxes[0] <= 100`.
+    TakenAtMost(Vec<String>),
+    /// Conditions that depend on an input, costed like the dearest of their branches.
+    DearestBranch(Vec<String>),
+    /// Loops with the number of iterations that they are costed for.
+    Iterations(Vec<(String, u64)>),
+    /// Bindings of extents that are known without them.
+    UnusedHints(Vec<String>),
     /// Inputs that no output depends on; they are left out.
     UnreadInputs(Vec<String>),
     /// Outputs that no input can change; they are left out.
@@ -103,10 +115,7 @@ pub struct Contradiction {
 /// ```
 pub fn import(path: &Path, options: &ImportOptions) -> Result<Imported, ImportError> {
     let bytes = file::map(path)?;
-    let name = path
-        .file_stem()
-        .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-    import_bytes(&name, &bytes, options)
+    import_bytes(&stem(path), &bytes, options)
 }
 
 /// Reads a model from memory, under the given name.
@@ -116,35 +125,70 @@ pub fn import_bytes(
     options: &ImportOptions,
 ) -> Result<Imported, ImportError> {
     let model = decode::decode(bytes)?;
+    let followed = follow(bytes, &model, options)?;
+    if !followed.problems.is_empty() {
+        return Err(ImportError::Invalid(shortened(followed.problems)));
+    }
+    finish(name, &model, followed, options)
+}
+
+/// The name of a model: the file's without folder and extension.
+pub(super) fn stem(path: &Path) -> String {
+    path.file_stem()
+        .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
+}
+
+/// A model with everything inferred that follows from its inputs.
+pub(super) struct Followed<'m> {
+    pub(super) links: Links<'m>,
+    pub(super) propagated: Propagated,
+    pub(super) problems: Vec<Problem>,
+}
+
+/// Infers whatever can be inferred.
+pub(super) fn follow<'m>(
+    bytes: &Bytes,
+    model: &'m ModelProto,
+    options: &ImportOptions,
+) -> Result<Followed<'m>, ImportError> {
     let graph = model.graph.as_ref().ok_or(ImportError::NoGraph)?;
     symbols::check_bindings(graph, &options.dims)?;
     let mut problems = Vec::new();
-    let links = Links::of(bytes, graph, &mut problems);
-    let order = order(&links.predecessors());
-    if !order.cycle.is_empty() {
-        let nodes = order
-            .cycle
-            .iter()
-            .map(|&index| path(index, &graph.node[index]));
-        problems.push(Problem::Cycle(nodes.collect()));
-    }
-    let mut propagated = propagate(bytes, &model, &links, &order.nodes, options, &mut problems)?;
-    let identity = Identity {
-        name: name.to_owned(),
-        digest: digest::digest(&model),
-        dims: options.dims.clone(),
-    };
-    if !problems.is_empty() {
-        return Err(ImportError::Invalid(shortened(problems)));
-    }
+    let opsets = opsets(model, &mut problems);
+    let mut links = Links::of(bytes, graph, opsets, &mut problems);
+    let propagated = propagate(bytes, model, &mut links, options, &mut problems)?;
+    Ok(Followed {
+        links,
+        propagated,
+        problems,
+    })
+}
+
+/// Folds and verifies a model without problems.
+pub(super) fn finish(
+    name: &str,
+    model: &ModelProto,
+    followed: Followed<'_>,
+    options: &ImportOptions,
+) -> Result<Imported, ImportError> {
+    let Followed {
+        links,
+        mut propagated,
+        problems: _none,
+    } = followed;
     match options.convolutions {
         Convolutions::Fold => {
-            padding::fold(graph, &links, &mut propagated);
-            batch_norm::fold(graph, &links, &mut propagated);
+            padding::fold(&links, &mut propagated);
+            batch_norm::fold(&links, &mut propagated);
         }
         Convolutions::AsWritten => {}
     }
-    let assembled = assemble(identity, graph, &links, propagated);
+    let identity = Identity {
+        name: name.to_owned(),
+        digest: digest::digest(model),
+        dims: options.dims.clone(),
+    };
+    let assembled = assemble(identity, &links, propagated);
     if assembled
         .graph
         .ops
@@ -165,7 +209,8 @@ pub fn import_bytes(
     }
 }
 
-fn shortened(mut problems: Vec<Problem>) -> Vec<Problem> {
+/// No more problems than a report lists; the rest is counted.
+pub(super) fn shortened(mut problems: Vec<Problem>) -> Vec<Problem> {
     let more = problems.len().saturating_sub(limits::REPORTED);
     if more > 0 {
         problems.truncate(limits::REPORTED);
@@ -205,6 +250,32 @@ impl fmt::Display for Warning {
                 f,
                 "shapes that depend on the values of an input are taken as declared: {}",
                 quoted(tensors)
+            ),
+            Self::TakenAtMost(extents) => write!(
+                f,
+                "extents that depend on the values of an input are taken at their upper bounds, which --dim can lower: {}",
+                extents.join(", ")
+            ),
+            Self::DearestBranch(nodes) => write!(
+                f,
+                "conditions that depend on an input cost what the dearest of their branches does: {}",
+                quoted(nodes)
+            ),
+            Self::Iterations(loops) => {
+                let listed: Vec<_> = loops
+                    .iter()
+                    .map(|(name, trips)| format!("`{name}` {trips} times"))
+                    .collect();
+                write!(
+                    f,
+                    "loops cost what all iterations of their bodies do: {}",
+                    listed.join(", ")
+                )
+            }
+            Self::UnusedHints(names) => write!(
+                f,
+                "bindings of extents that are known without them are not used: {}",
+                quoted(names)
             ),
             Self::UnreadInputs(inputs) => {
                 write!(

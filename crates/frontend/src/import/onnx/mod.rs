@@ -26,6 +26,12 @@ mod declared;
 
 mod captures;
 
+mod body;
+
+mod opsets;
+
+mod hints;
+
 mod link;
 
 mod order;
@@ -36,6 +42,8 @@ mod ops;
 
 mod propagate;
 
+mod control;
+
 mod padding;
 
 mod batch_norm;
@@ -44,10 +52,13 @@ mod assemble;
 
 mod lower;
 
+mod examine;
+
 mod error;
 
 pub use decode::DecodeError;
 pub use error::{Fault, ImportError, NodePath, Problem, UnboundSymbol};
+pub use examine::{Examined, Header, Outcome, Output, examine, examine_bytes};
 pub use lower::{
     Contradiction, Convolutions, Folded, ImportOptions, Imported, Warning, import, import_bytes,
 };

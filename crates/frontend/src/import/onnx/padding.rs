@@ -11,10 +11,9 @@ use paracompile_plan::{Bytes as Size, OpClass};
 use crate::ir::OpKind;
 
 use super::attributes::Attributes;
-use super::link::{Links, Slot, path};
+use super::link::{Links, Slot};
 use super::propagate::{Operator, Propagated};
 use super::value::{Data, resolve_axis};
-use super::wire::{GraphProto, NodeProto};
 
 /// The first operator set whose averages can count what they pad.
 const COUNTS_PADDING: i64 = 7;
@@ -36,7 +35,7 @@ enum Fill {
 }
 
 /// Folds what can be folded.
-pub(super) fn fold(proto: &GraphProto, links: &Links<'_>, known: &mut Propagated) {
+pub(super) fn fold(links: &Links<'_>, known: &mut Propagated) {
     let mut readers: Vec<Vec<usize>> = vec![Vec::new(); known.values.len()];
     for (index, operator) in known.operators.iter().enumerate() {
         for &slot in operator.inputs.iter().flatten() {
@@ -49,7 +48,7 @@ pub(super) fn fold(proto: &GraphProto, links: &Links<'_>, known: &mut Propagated
     }
     let mut is_folded = vec![false; known.operators.len()];
     for (index, is_folded) in is_folded.iter_mut().enumerate() {
-        let Some(padding) = padding(proto, links, known, index) else {
+        let Some(padding) = padding(links, known, index) else {
             continue;
         };
         let windows = &readers[padding.padded];
@@ -57,7 +56,7 @@ pub(super) fn fold(proto: &GraphProto, links: &Links<'_>, known: &mut Propagated
             && !windows.is_empty()
             && windows
                 .iter()
-                .all(|&reader| can_pad(proto, known, reader, &padding));
+                .all(|&reader| can_pad(links, known, reader, &padding));
         if folds {
             let (before, after) = (size(known, padding.padded), size(known, padding.image));
             for &reader in windows {
@@ -75,18 +74,13 @@ pub(super) fn fold(proto: &GraphProto, links: &Links<'_>, known: &mut Propagated
         .partition::<Vec<_>, _>(|_| is_folded.next().unwrap_or(false));
     known.operators = kept;
     let nodes = folded.iter().map(|operator| operator.node);
-    known.folded.paddings = nodes.map(|node| path(node, &proto.node[node])).collect();
+    known.folded.paddings = nodes.map(|node| links.path(node)).collect();
 }
 
 /// The padding that an operator is, if it adds around an image and does nothing else.
-fn padding(
-    proto: &GraphProto,
-    links: &Links<'_>,
-    known: &Propagated,
-    index: usize,
-) -> Option<Padding> {
+fn padding(links: &Links<'_>, known: &Propagated, index: usize) -> Option<Padding> {
     let operator = &known.operators[index];
-    let node = &proto.node[operator.node];
+    let node = links.nodes[operator.node].proto;
     if operator.kind != OpKind::Compute(OpClass::Pad) || node.op_type != "Pad" {
         return None;
     }
@@ -99,12 +93,13 @@ fn padding(
         known.values[padded].as_ref()?,
     );
     let is_spatial = from.shape.0.len() > 2 && from.shape.0[..2] == to.shape.0[..2];
-    let attributes = Attributes(&node.attribute);
+    let attributes = links.attributes(operator.node);
     let is_constant = matches!(attributes.string("mode"), Ok(None | Some("" | "constant")));
     let fill = match operand(links, known, operator, 2) {
         Some(Data::Reals(fill)) => fill.first().copied()?,
         Some(Data::Integers(_)) => return None,
-        None if links.reads[operator.node]
+        None if links.nodes[operator.node]
+            .reads
             .get(2)
             .copied()
             .flatten()
@@ -115,7 +110,7 @@ fn padding(
         None => f64::from(attributes.float("value").ok()?.unwrap_or(0.0)),
     };
     let rank = from.shape.0.len();
-    let added = added(links, known, operator, node, rank)?;
+    let added = added(links, known, operator, rank)?;
     // What the attributes say is what the shapes were inferred from, unless a file says it twice.
     let is_said = (0..rank).all(|axis| {
         let grown = from.shape.0[axis].checked_add(added[axis]);
@@ -134,18 +129,18 @@ fn added(
     links: &Links<'_>,
     known: &Propagated,
     operator: &Operator,
-    node: &NodeProto,
     rank: usize,
 ) -> Option<Vec<u64>> {
     let amounts = match (
-        Attributes(&node.attribute).ints("pads").ok()?,
+        links.attributes(operator.node).ints("pads").ok()?,
         operand(links, known, operator, 1),
     ) {
         (Some(pads), _) => pads,
         (None, Some(Data::Integers(pads))) => pads.as_slice(),
         (None, Some(Data::Reals(_)) | None) => return None,
     };
-    let states_axes = links.reads[operator.node]
+    let states_axes = links.nodes[operator.node]
+        .reads
         .get(3)
         .is_some_and(Option::is_some);
     let axes: Vec<usize> = match operand(links, known, operator, 3) {
@@ -177,7 +172,8 @@ fn operand<'a>(
     operator: &Operator,
     position: usize,
 ) -> Option<&'a Data> {
-    let slot = links.reads[operator.node]
+    let slot = links.nodes[operator.node]
+        .reads
         .get(position)
         .copied()
         .flatten()?;
@@ -198,10 +194,10 @@ impl Fill {
 }
 
 /// Whether an operator reads the padded image alone as its image, and its own padding could say the same.
-fn can_pad(proto: &GraphProto, known: &Propagated, reader: usize, padding: &Padding) -> bool {
+fn can_pad(links: &Links<'_>, known: &Propagated, reader: usize, padding: &Padding) -> bool {
     let operator = &known.operators[reader];
-    let node = &proto.node[operator.node];
-    let attributes = Attributes(&node.attribute);
+    let node = links.nodes[operator.node].proto;
+    let attributes = links.attributes(operator.node);
     let states_padding = matches!(
         attributes.string("auto_pad"),
         Ok(None | Some("" | "NOTSET" | "VALID"))
@@ -216,7 +212,7 @@ fn can_pad(proto: &GraphProto, known: &Propagated, reader: usize, padding: &Padd
         ("Conv", Fill::Zero) => true,
         // A last window that hangs over the end would count other elements.
         ("AveragePool", Fill::Zero) => {
-            known.opset >= COUNTS_PADDING
+            links.opset(operator.node) >= Some(COUNTS_PADDING)
                 && !is_set("ceil_mode")
                 && (!pads_itself || is_set("count_include_pad"))
                 && is_narrow(attributes, &padding.added)

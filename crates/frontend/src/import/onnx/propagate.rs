@@ -3,21 +3,24 @@
 //! A node that cannot be understood poisons its results; what reads them is skipped, so one fault is reported once and the walk finds
 //! the others too.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
 
 use bytes::Bytes;
 use paracompile_plan::{Bytes as Size, OpClass};
 
-use crate::ir::{DataType, OpKind, Shape, WeightRef, Work};
+use crate::ir::{Control, DataType, OpKind, Shape, WeightRef, Work};
 
-use super::attributes::Attributes;
-use super::declared::Declarations;
-use super::infer::{Effect, Pass, Site};
-use super::link::{Links, Origin, Slot, path, spelled};
+use super::declared::{self, Incomplete};
+use super::hints::Hints;
+use super::infer::{Effect, Pass, Produced, Site};
+use super::link::{Links, Origin, Slot, spelled};
 use super::lower::{Folded, ImportOptions, Warning};
 use super::ops::rule;
+use super::opsets::{Opsets, normal};
+use super::order::order;
 use super::value::{Data, Value};
-use super::wire::{GraphProto, ModelProto};
+use super::wire::{FunctionProto, GraphProto, ModelProto};
 use super::{Fault, ImportError, Problem, limits, symbols};
 
 /// Everything that is known after the walk.
@@ -33,8 +36,6 @@ pub(super) struct Propagated {
     pub(super) operators: Vec<Operator>,
     pub(super) folded: Folded,
     pub(super) warnings: Vec<Warning>,
-    /// Version of the default operator set.
-    pub(super) opset: i64,
     /// Names of constants that folding made; their slots follow those of the file.
     pub(super) made: Vec<String>,
 }
@@ -47,16 +48,17 @@ pub(super) struct Operator {
     pub(super) inputs: Vec<Option<Slot>>,
     pub(super) outputs: Vec<Slot>,
     pub(super) work: Work,
+    /// What its bodies run, if it has any.
+    pub(super) control: Option<Control>,
 }
 
 /// Infers all tensors that an output depends on.
 ///
 /// Symbols without a value end the walk: no shape behind them means anything.
-pub(super) fn propagate(
+pub(super) fn propagate<'m>(
     file: &Bytes,
-    model: &ModelProto,
-    links: &Links<'_>,
-    order: &[usize],
+    model: &'m ModelProto,
+    links: &mut Links<'m>,
     options: &ImportOptions,
     problems: &mut Vec<Problem>,
 ) -> Result<Propagated, ImportError> {
@@ -64,83 +66,65 @@ pub(super) fn propagate(
         .graph
         .as_ref()
         .expect("decoding refuses models without a graph");
-    let opset = opset(model, problems);
-    let live = live_slots(links, order);
+    let nodes = 0..links.nodes.len();
     let mut walk = Walk {
         file,
         graph,
-        links,
-        opset,
+        functions: functions(model),
         bound: &options.dims,
-        functions: model
-            .functions
-            .iter()
-            .map(|function| (function.domain.as_str(), function.name.as_str()))
-            .collect(),
-        declarations: Declarations::of(graph, &options.dims),
+        hints: Hints::of(&options.dims),
+        live: flags(links.names.len(), &links.outputs),
         is_output: flags(links.names.len(), &links.outputs),
         budget: limits::PROPAGATED,
         opaque: BTreeMap::new(),
         as_declared: Vec::new(),
+        at_most: Vec::new(),
+        dearest: Vec::new(),
+        repeated: Vec::new(),
         known: Propagated {
-            values: vec![None; links.names.len()],
-            weights: vec![None; links.names.len()],
-            aliases: (0..links.names.len()).collect(),
+            values: Vec::new(),
+            weights: Vec::new(),
+            aliases: Vec::new(),
             operators: Vec::new(),
             folded: Folded::default(),
             warnings: Vec::new(),
-            opset,
             made: Vec::new(),
         },
+        links,
+        problems,
     };
-    walk.start(&live, problems)?;
-    for &node in order {
-        let is_live = links.writes[node].iter().flatten().any(|&slot| live[slot]);
-        if is_live {
-            walk.visit(node, &live, problems);
-        } else {
-            let dead = path(node, &graph.node[node]);
-            walk.known.folded.dead.push(dead);
-        }
-    }
-    walk.warn();
+    walk.grow();
+    let order = walk.ordered(&nodes);
+    walk.mark_live(&order);
+    walk.start()?;
+    walk.visit_all(&order)?;
+    walk.warn()?;
     Ok(walk.known)
 }
 
-/// The version of the default operator set.
-fn opset(model: &ModelProto, problems: &mut Vec<Problem>) -> i64 {
-    let default = model
-        .opset_import
-        .iter()
-        .find(|opset| matches!(opset.domain.as_str(), "" | "ai.onnx"));
-    match default {
-        Some(opset) => opset.version,
-        // The field came with IR version 3.
-        None if model.ir_version.unwrap_or(0) < 3 => 1,
-        None => {
-            let uses_it = model.graph.iter().flat_map(|graph| &graph.node);
-            if uses_it
-                .into_iter()
-                .any(|node| matches!(node.domain.as_str(), "" | "ai.onnx"))
-            {
-                problems.push(Problem::NoOpset);
-            }
-            1
+/// The operator sets that a model means.
+pub(super) fn opsets(model: &ModelProto, problems: &mut Vec<Problem>) -> Opsets {
+    let opsets = Opsets::of(&model.opset_import);
+    // The field came with IR version 3.
+    if opsets.version("").is_none() && model.ir_version.unwrap_or(0) >= 3 {
+        let mut nodes = model.graph.iter().flat_map(|graph| &graph.node);
+        if nodes.any(|node| normal(&node.domain).is_empty()) {
+            problems.push(Problem::NoOpset);
         }
     }
+    opsets.or_default(1)
 }
 
-/// What network outputs depend on.
-fn live_slots(links: &Links<'_>, order: &[usize]) -> Vec<bool> {
-    let mut live = flags(links.names.len(), &links.outputs);
-    for &node in order.iter().rev() {
-        if links.writes[node].iter().flatten().any(|&slot| live[slot]) {
-            for &slot in links.reads[node].iter().flatten() {
-                live[slot] = true;
-            }
-        }
-    }
-    live
+/// Functions of the model by domain, name and overload.
+fn functions(model: &ModelProto) -> HashMap<(&str, &str, &str), &FunctionProto> {
+    let named = model.functions.iter().map(|function| {
+        let domain = normal(&function.domain);
+        (
+            (domain, function.name.as_str(), function.overload.as_str()),
+            function,
+        )
+    });
+    named.collect()
 }
 
 fn flags(count: usize, set: &[Slot]) -> Vec<bool> {
@@ -151,37 +135,92 @@ fn flags(count: usize, set: &[Slot]) -> Vec<bool> {
     flags
 }
 
-struct Walk<'m> {
-    file: &'m Bytes,
+pub(super) struct Walk<'w, 'm> {
+    pub(super) file: &'w Bytes,
     graph: &'m GraphProto,
-    links: &'m Links<'m>,
-    opset: i64,
-    bound: &'m BTreeMap<String, u64>,
-    /// Functions of the model by domain and name.
-    functions: BTreeSet<(&'m str, &'m str)>,
-    declarations: Declarations<'m>,
-    is_output: Vec<bool>,
+    functions: HashMap<(&'m str, &'m str, &'m str), &'m FunctionProto>,
+    bound: &'w BTreeMap<String, u64>,
+    pub(super) hints: Hints<'w>,
+    pub(super) links: &'w mut Links<'m>,
+    pub(super) problems: &'w mut Vec<Problem>,
+    /// What network outputs depend on, by slot.
+    pub(super) live: Vec<bool>,
+    pub(super) is_output: Vec<bool>,
     /// Elements that may still be propagated.
     budget: u64,
     opaque: BTreeMap<String, usize>,
     as_declared: Vec<String>,
-    known: Propagated,
+    at_most: Vec<String>,
+    /// Conditions that are costed like the dearest of their branches.
+    pub(super) dearest: Vec<String>,
+    /// Loops with the number of their iterations.
+    pub(super) repeated: Vec<(String, u64)>,
+    pub(super) known: Propagated,
 }
 
-impl<'m> Walk<'m> {
-    /// Inputs and constants.
-    fn start(&mut self, live: &[bool], problems: &mut Vec<Problem>) -> Result<(), ImportError> {
+impl<'m> Walk<'_, 'm> {
+    /// Makes room for tensors that were linked since the last time, and takes the constants among them.
+    pub(super) fn grow(&mut self) {
+        for slot in self.known.values.len()..self.links.names.len() {
+            let (value, weight) = match &self.links.origins[slot] {
+                Origin::Constant(constant) => {
+                    (Some(constant.value.clone()), Some(constant.weight.clone()))
+                }
+                Origin::Input(_) | Origin::Node(_) | Origin::Parameter | Origin::Broken => {
+                    (None, None)
+                }
+            };
+            self.known.values.push(value);
+            self.known.weights.push(weight);
+            self.known.aliases.push(slot);
+        }
+        self.live.resize(self.links.names.len(), false);
+        self.is_output.resize(self.links.names.len(), false);
+    }
+
+    /// The nodes of a range in topological order; a cycle is a problem.
+    pub(super) fn ordered(&mut self, nodes: &Range<usize>) -> Vec<usize> {
+        let order = order(&self.links.predecessors(nodes));
+        let at = |node: &usize| nodes.start + node;
+        if !order.cycle.is_empty() {
+            let cycle = order.cycle.iter().map(|node| self.links.path(at(node)));
+            self.problems.push(Problem::Cycle(cycle.collect()));
+        }
+        order.nodes.iter().map(at).collect()
+    }
+
+    /// Marks what live results of these nodes depend on.
+    pub(super) fn mark_live(&mut self, order: &[usize]) {
+        for &node in order.iter().rev() {
+            if self.is_live(node) {
+                for &slot in self.links.nodes[node].reads.iter().flatten() {
+                    self.live[slot] = true;
+                }
+            }
+        }
+    }
+
+    fn is_live(&self, node: usize) -> bool {
+        let mut writes = self.links.nodes[node].writes.iter().flatten();
+        writes.any(|&slot| self.live[slot])
+    }
+
+    /// Inputs of the network.
+    fn start(&mut self) -> Result<(), ImportError> {
         let mut unbound = Vec::new();
         let mut unread = Vec::new();
-        for (slot, origin) in self.links.origins.iter().enumerate() {
-            match origin {
-                Origin::Constant(constant) => {
-                    self.known.values[slot] = Some(constant.value.clone());
-                    self.known.weights[slot] = Some(constant.weight.clone());
-                }
-                Origin::Input(index) if live[slot] => {
-                    let input = &self.graph.input[*index];
-                    match symbols::input(input, self.bound, &mut unbound) {
+        for slot in 0..self.links.origins.len() {
+            match self.links.origins[slot] {
+                Origin::Input(index) if self.live[slot] => {
+                    let input = &self.graph.input[index];
+                    if !symbols::is_tensor(input) {
+                        self.problems.push(Problem::Unsupported {
+                            place: format!("input `{}`", input.name),
+                            what: "only dense tensors are supported as inputs".to_owned(),
+                        });
+                        continue;
+                    }
+                    match symbols::input(input, &mut self.hints, &mut unbound) {
                         Ok((dtype, shape)) => {
                             self.known.values[slot] = Some(Value {
                                 dtype,
@@ -190,14 +229,14 @@ impl<'m> Walk<'m> {
                                 constant: false,
                             });
                         }
-                        Err(what) => problems.push(Problem::Input {
+                        Err(what) => self.problems.push(Problem::Input {
                             input: input.name.clone(),
                             what,
                         }),
                     }
                 }
-                Origin::Input(_) => unread.push(self.links.names[slot].to_owned()),
-                Origin::Node(_) | Origin::Broken => {}
+                Origin::Input(_) => unread.push(self.links.names[slot].clone().into_owned()),
+                Origin::Constant(_) | Origin::Node(_) | Origin::Parameter | Origin::Broken => {}
             }
         }
         if !unread.is_empty() {
@@ -212,76 +251,101 @@ impl<'m> Walk<'m> {
         }
     }
 
-    fn visit(&mut self, index: usize, live: &[bool], problems: &mut Vec<Problem>) {
-        let node = &self.graph.node[index];
-        let mut reads = self.links.reads[index].clone();
-        for slot in reads.iter_mut().flatten() {
-            *slot = self.known.aliases[*slot];
-            if self.known.values[*slot].is_none() {
-                return;
+    /// Visits nodes in order; bodies that they enter come at once, bounded in depth by [`limits::DEPTH`].
+    pub(super) fn visit_all(&mut self, order: &[usize]) -> Result<(), ImportError> {
+        for &node in order {
+            if self.is_live(node) {
+                self.visit(node)?;
+            } else {
+                let dead = self.links.path(node);
+                self.known.folded.dead.push(dead);
             }
         }
-        let is_function = self
-            .functions
-            .contains(&(node.domain.as_str(), node.op_type.as_str()));
-        let effect = match rule(&node.domain, &node.op_type).filter(|_| !is_function) {
+        Ok(())
+    }
+
+    fn visit(&mut self, index: usize) -> Result<(), ImportError> {
+        let proto = self.links.nodes[index].proto;
+        let domain = normal(&proto.domain);
+        let key = (domain, proto.op_type.as_str(), proto.overload.as_str());
+        if let Some(&function) = self.functions.get(&key) {
+            return self.call(index, function);
+        }
+        match (domain, proto.op_type.as_str()) {
+            ("", "If") => self.condition(index),
+            ("", "Loop") => self.repeat(index),
+            ("", "Scan") => self.scan(index),
+            _ => {
+                self.apply(index);
+                Ok(())
+            }
+        }
+    }
+
+    /// An operator without bodies, or one whose bodies are not looked into.
+    fn apply(&mut self, index: usize) {
+        let Some(reads) = self.reads(index) else {
+            return;
+        };
+        let proto = self.links.nodes[index].proto;
+        let effect = match rule(&proto.domain, &proto.op_type) {
             Some(rule) => match rule(&self.site(index, &reads)) {
                 Err(fault @ Fault::NotConstant { .. }) => {
-                    self.taken_as_declared(index, live).ok_or(fault)
+                    self.taken_as_declared(index).ok_or(fault)
                 }
-                result => result.and_then(|effect| checked(index, self.links, effect)),
+                result => result,
             },
-            None => match self.opaque(index, live) {
-                Ok(effect) => Ok(effect),
-                Err(unknown) => {
-                    problems.extend(unknown);
-                    return;
-                }
+            None => match self.opaque(index, &reads) {
+                Some(effect) => Ok(effect),
+                None => return,
             },
         };
-        match effect {
-            Ok(effect) => self.take(index, &reads, effect, live),
-            Err(fault) => problems.push(Problem::Node {
-                at: path(index, node),
+        match effect.and_then(|effect| self.checked(index, effect)) {
+            Ok(effect) => self.take(index, &reads, effect),
+            Err(fault) => self.problems.push(Problem::Node {
+                at: self.links.path(index),
                 fault,
             }),
         }
     }
 
-    fn site<'a>(&'a self, index: usize, reads: &[Option<Slot>]) -> Site<'a> {
-        let operands = &reads[..self.links.operands[index]];
-        Site {
-            opset: self.opset,
-            attributes: Attributes(&self.graph.node[index].attribute),
-            inputs: operands
-                .iter()
-                .map(|slot| slot.and_then(|slot| self.known.values[slot].as_ref()))
-                .collect(),
-            outputs: self.links.writes[index].len(),
-            file: self.file,
-        }
-    }
-
-    /// The names of the results that are used, by position.
-    fn used(&self, index: usize, live: &[bool]) -> Vec<Option<&'m str>> {
-        let writes = self.links.writes[index].iter();
-        writes
-            .map(|slot| {
-                slot.filter(|&slot| live[slot])
-                    .map(|slot| self.links.names[slot])
+    /// What a node reads, other names looked through; `None` if something of it is not known.
+    pub(super) fn reads(&self, index: usize) -> Option<Vec<Option<Slot>>> {
+        let reads = self.links.nodes[index].reads.iter();
+        reads
+            .map(|slot| match *slot {
+                Some(slot) => {
+                    let slot = self.known.aliases[slot];
+                    self.known.values[slot].is_some().then_some(Some(slot))
+                }
+                None => Some(None),
             })
             .collect()
     }
 
+    fn site<'a>(&'a self, index: usize, reads: &[Option<Slot>]) -> Site<'a> {
+        let node = &self.links.nodes[index];
+        Site {
+            opset: self.links.opset(index).unwrap_or(1),
+            attributes: self.links.attributes(index),
+            inputs: reads[..node.operands]
+                .iter()
+                .map(|slot| slot.and_then(|slot| self.known.values[slot].as_ref()))
+                .collect(),
+            outputs: node.writes.len(),
+            file: self.file,
+        }
+    }
+
     /// The declared results of a node whose rule needs values that are not constant.
-    fn taken_as_declared(&mut self, index: usize, live: &[bool]) -> Option<Effect> {
-        let node = &self.graph.node[index];
-        let used = self.used(index, live);
-        let outputs = self.declarations.results(node, &used).ok()?;
-        self.as_declared
-            .extend(used.into_iter().flatten().map(str::to_owned));
+    fn taken_as_declared(&mut self, index: usize) -> Option<Effect> {
+        let outputs = self.declared(index, None).ok()?;
+        let used = self.used(index);
+        let names = used.into_iter().flatten();
+        let names = names.map(|slot| self.links.names[slot].clone().into_owned());
+        self.as_declared.extend(names);
         let mut effect = Effect::compute_all(OpClass::Other, outputs);
-        if node.op_type == "Reshape" {
+        if self.links.nodes[index].proto.op_type == "Reshape" {
             effect.kind = OpKind::View;
             effect.parameters_from = 1;
         }
@@ -289,25 +353,165 @@ impl<'m> Walk<'m> {
     }
 
     /// An operator that we can place but do not understand.
-    fn opaque(&mut self, index: usize, live: &[bool]) -> Result<Effect, Vec<Problem>> {
-        let node = &self.graph.node[index];
-        let outputs = self.declarations.results(node, &self.used(index, live));
-        let outputs = outputs.map_err(|unknown| {
-            let problem = |tensor: &str| Problem::UnknownShape {
+    fn opaque(&mut self, index: usize, reads: &[Option<Slot>]) -> Option<Effect> {
+        let first = reads.iter().flatten().next();
+        let assumed = first.and_then(|&slot| self.known.values[slot].as_ref());
+        let assumed = assumed.map(|value| value.dtype);
+        match self.declared(index, assumed) {
+            Ok(outputs) => {
+                let name = spelled(self.links.nodes[index].proto);
+                *self.opaque.entry(name).or_default() += 1;
+                let mut effect = Effect::compute_all(OpClass::Opaque, outputs);
+                // It may draw random numbers or keep state.
+                effect.is_random = true;
+                Some(effect)
+            }
+            Err(unknown) => {
+                self.problems.extend(unknown);
+                None
+            }
+        }
+    }
+
+    /// The results of a node as the file and hints say them.
+    fn declared(
+        &mut self,
+        index: usize,
+        assumed: Option<DataType>,
+    ) -> Result<Vec<Produced>, Vec<Problem>> {
+        let mut results = Vec::new();
+        let mut unknown = Vec::new();
+        for (position, slot) in self.used(index).into_iter().enumerate() {
+            match slot.map(|slot| self.declared_as(index, position, slot, assumed)) {
+                Some(Ok(result)) => results.push(result),
+                Some(Err(problem)) => unknown.push(problem),
+                // A placeholder that nothing reads.
+                None => results.push(Produced::new(DataType::Float, Vec::new())),
+            }
+        }
+        if unknown.is_empty() {
+            Ok(results)
+        } else {
+            Err(unknown)
+        }
+    }
+
+    /// One result of a node as the file and hints say it.
+    pub(super) fn declared_as(
+        &mut self,
+        index: usize,
+        position: usize,
+        slot: Slot,
+        assumed: Option<DataType>,
+    ) -> Result<Produced, Problem> {
+        let node = &self.links.nodes[index];
+        let written = node.proto.output[position].as_str();
+        let declaration = self.links.scopes[node.scope].declared.get(written).copied();
+        let tensor = self.links.names[slot].as_ref();
+        declared::complete(declaration, tensor, assumed, &mut self.hints).map_err(
+            |Incomplete { declared, hints }| Problem::UnknownShape {
                 tensor: tensor.to_owned(),
-                at: path(index, node),
-            };
-            unknown.into_iter().map(problem).collect::<Vec<_>>()
-        })?;
-        *self.opaque.entry(spelled(node)).or_default() += 1;
-        let mut effect = Effect::compute_all(OpClass::Opaque, outputs);
-        // It may draw random numbers or keep state.
-        effect.is_random = true;
+                at: self.links.path(index),
+                declared,
+                hints,
+            },
+        )
+    }
+
+    /// The results of a node that are used, by position.
+    pub(super) fn used(&self, index: usize) -> Vec<Option<Slot>> {
+        let writes = self.links.nodes[index].writes.iter();
+        writes
+            .map(|slot| slot.filter(|&slot| self.live[slot]))
+            .collect()
+    }
+
+    /// Gives a tensor that is known already another name.
+    pub(super) fn rename(&mut self, node: usize, to: Slot, from: Slot) {
+        let from = self.known.aliases[from];
+        let Some(value) = self.known.values[from].clone() else {
+            return;
+        };
+        if value.constant {
+            self.known.weights[to] = self.known.weights[from].clone();
+            self.known.values[to] = Some(value);
+        } else if self.is_output[to] {
+            self.known.values[to] = Some(value);
+            self.known.operators.push(Operator {
+                node,
+                kind: OpKind::View,
+                inputs: vec![Some(from)],
+                outputs: vec![to],
+                work: Work::default(),
+                control: None,
+            });
+        } else {
+            self.known.aliases[to] = from;
+        }
+    }
+
+    /// Refuses results that no operator has or that nothing can hold, and puts hints in the place of upper bounds.
+    fn checked(&mut self, index: usize, mut effect: Effect) -> Result<Effect, Fault> {
+        let listed = &self.links.nodes[index].writes;
+        let most = effect.outputs.len();
+        if listed.iter().skip(most).any(Option::is_some) {
+            return Err(Fault::TooManyResults {
+                found: listed.len(),
+                most,
+            });
+        }
+        for produced in &effect.outputs {
+            let rank = produced.shape.0.len();
+            if rank > limits::RANK {
+                return Err(Fault::TooManyAxes { rank });
+            }
+            if produced.shape.bytes(produced.dtype).is_none() {
+                return Err(Fault::Overflow {
+                    what: "the size of its result",
+                });
+            }
+        }
+        let used = self.used(index);
+        for (position, (produced, slot)) in effect.outputs.iter_mut().zip(used).enumerate() {
+            if let Some(slot) = slot.filter(|_| !produced.bounded.is_empty()) {
+                self.narrow(index, position, slot, produced)?;
+            }
+        }
         Ok(effect)
     }
 
+    /// Puts what the user says of an axis in the place of its upper bound.
+    pub(super) fn narrow(
+        &mut self,
+        index: usize,
+        position: usize,
+        slot: Slot,
+        produced: &mut Produced,
+    ) -> Result<(), Fault> {
+        let node = &self.links.nodes[index];
+        let written = node.proto.output[position].as_str();
+        let declaration = self.links.scopes[node.scope].declared.get(written).copied();
+        let tensor = self.links.names[slot].clone();
+        for &axis in &produced.bounded {
+            let most = produced.shape.0[axis];
+            let symbol = declaration.and_then(|value| symbols::symbol(value, axis));
+            let hint = self
+                .hints
+                .extent(&tensor, axis)
+                .or_else(|| self.hints.symbol(symbol?));
+            match hint {
+                Some(hint) if hint > most => {
+                    return Err(Fault::Hint { axis, hint, most });
+                }
+                Some(hint) => produced.shape.0[axis] = hint,
+                None => self.at_most.push(format!("{tensor}[{axis}] <= {most}")),
+            }
+        }
+        Ok(())
+    }
+
     /// Records the results of a node, and the node itself unless it folds.
-    fn take(&mut self, index: usize, reads: &[Option<Slot>], effect: Effect, live: &[bool]) {
+    pub(super) fn take(&mut self, index: usize, reads: &[Option<Slot>], effect: Effect) {
         let is_constant = !effect.is_random
             && reads.iter().flatten().all(|&slot| {
                 self.known.values[slot]
@@ -317,9 +521,9 @@ impl<'m> Walk<'m> {
         let first = reads.first().copied().flatten();
         let mut outputs = Vec::new();
         let mut passed = None;
-        let pairs = self.links.writes[index].iter().zip(effect.outputs);
+        let pairs = self.used(index).into_iter().zip(effect.outputs);
         for (position, (slot, produced)) in pairs.enumerate() {
-            let Some(slot) = slot.filter(|&slot| live[slot]) else {
+            let Some(slot) = slot else {
                 continue;
             };
             // An empty tensor is a constant whatever computes it, and so is the mask of a dropout.
@@ -350,7 +554,7 @@ impl<'m> Walk<'m> {
             });
         }
         if outputs.is_empty() {
-            let at = path(index, &self.graph.node[index]);
+            let at = self.links.path(index);
             match passed {
                 Some(Pass::Identity) => self.known.folded.identities.push(at),
                 Some(Pass::Dropout) => self.known.folded.dropouts.push(at),
@@ -369,6 +573,7 @@ impl<'m> Walk<'m> {
             inputs,
             outputs,
             work,
+            control: None,
         });
     }
 
@@ -442,20 +647,64 @@ impl<'m> Walk<'m> {
         (bytes, value.constant)
     }
 
-    fn warn(&mut self) {
+    /// Whether the values of a slot are known, and it is a constant.
+    pub(super) fn is_constant(&self, slot: Slot) -> bool {
+        let value = self.known.values[slot].as_ref();
+        value.is_some_and(|value| value.constant)
+    }
+
+    fn warn(&mut self) -> Result<(), ImportError> {
+        let mut warnings = Vec::new();
         if !self.opaque.is_empty() {
             let opaque = std::mem::take(&mut self.opaque).into_iter().collect();
-            self.known.warnings.push(Warning::OpaqueOperators(opaque));
+            warnings.push(Warning::OpaqueOperators(opaque));
         }
-        if !self.as_declared.is_empty() {
-            let tensors = std::mem::take(&mut self.as_declared);
-            self.known.warnings.push(Warning::TakenAsDeclared(tensors));
+        let lists: [(_, fn(Vec<String>) -> Warning); 3] = [
+            (&mut self.as_declared, Warning::TakenAsDeclared),
+            (&mut self.at_most, Warning::TakenAtMost),
+            (&mut self.dearest, Warning::DearestBranch),
+        ];
+        for (list, warning) in lists {
+            if !list.is_empty() {
+                warnings.push(warning(std::mem::take(list)));
+            }
         }
-        let contradictions = self.declarations.contradictions(|name| self.inferred(name));
+        if !self.repeated.is_empty() {
+            warnings.push(Warning::Iterations(std::mem::take(&mut self.repeated)));
+        }
+        let inferred = |name: &str| self.inferred(name);
+        let contradictions = declared::contradictions(self.graph, self.bound, inferred);
         if !contradictions.is_empty() {
-            self.known
-                .warnings
-                .push(Warning::Contradictions(contradictions));
+            warnings.push(Warning::Contradictions(contradictions));
+        }
+        if let Some(unused) = self.unused_hints()? {
+            warnings.push(unused);
+        }
+        self.known.warnings.extend(warnings);
+        Ok(())
+    }
+
+    /// Hints about what is known without them; those about nothing in the model are refused.
+    fn unused_hints(&self) -> Result<Option<Warning>, ImportError> {
+        let unused: Vec<&str> = self.hints.unused().collect();
+        if unused.is_empty() {
+            return Ok(None);
+        }
+        let nodes = self.links.nodes.iter();
+        let nodes = nodes.map(|node| node.proto.name.as_str());
+        let tensors = self.links.names.iter().map(|name| name.as_ref());
+        let known: BTreeSet<&str> = tensors.chain(nodes).collect();
+        let is_known =
+            |name: &&str| super::hints::subject(name).is_some_and(|name| known.contains(name));
+        let (known, unknown): (Vec<&str>, Vec<&str>) = unused.into_iter().partition(is_known);
+        if unknown.is_empty() {
+            let names = known.into_iter().map(str::to_owned).collect();
+            Ok(Some(Warning::UnusedHints(names)))
+        } else {
+            Err(ImportError::UnknownSymbols {
+                names: unknown.into_iter().map(str::to_owned).collect(),
+                known: symbols::symbols(self.graph),
+            })
         }
     }
 
@@ -464,28 +713,4 @@ impl<'m> Walk<'m> {
         let value = self.known.values[slot].as_ref()?;
         Some((value.dtype, &value.shape))
     }
-}
-
-/// Refuses results that no operator has or that nothing can hold.
-fn checked(index: usize, links: &Links<'_>, effect: Effect) -> Result<Effect, Fault> {
-    let listed = &links.writes[index];
-    let most = effect.outputs.len();
-    if listed.iter().skip(most).any(Option::is_some) {
-        return Err(Fault::TooManyResults {
-            found: listed.len(),
-            most,
-        });
-    }
-    for produced in &effect.outputs {
-        let rank = produced.shape.0.len();
-        if rank > limits::RANK {
-            return Err(Fault::TooManyAxes { rank });
-        }
-        if produced.shape.bytes(produced.dtype).is_none() {
-            return Err(Fault::Overflow {
-                what: "the size of its result",
-            });
-        }
-    }
-    Ok(effect)
 }

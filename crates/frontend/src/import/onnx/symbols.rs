@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::ir::{DataType, Shape};
 
+use super::hints::{self, Hints};
 use super::value::data_type;
 use super::wire::{DimensionProto, GraphProto, ValueInfoProto};
 use super::{ImportError, UnboundSymbol, limits};
@@ -27,9 +28,10 @@ pub(super) fn check_bindings(
         return Ok(());
     }
     let known = symbols(graph);
+    let is_known: std::collections::HashSet<&str> = known.iter().map(String::as_str).collect();
     let names: Vec<String> = bound
         .keys()
-        .filter(|name| !known.contains(name))
+        .filter(|name| !is_known.contains(name.as_str()) && hints::subject(name).is_none())
         .cloned()
         .collect();
     if names.is_empty() {
@@ -40,7 +42,7 @@ pub(super) fn check_bindings(
 }
 
 /// All symbols of the model in the order of the file: of inputs, then of outputs and of declared values between.
-fn symbols(graph: &GraphProto) -> Vec<String> {
+pub(super) fn symbols(graph: &GraphProto) -> Vec<String> {
     let mut seen = std::collections::HashSet::new();
     let mut symbols = Vec::new();
     let others = graph.output.iter().chain(&graph.value_info);
@@ -53,7 +55,7 @@ fn symbols(graph: &GraphProto) -> Vec<String> {
         for (axis, dimension) in dimensions(value).unwrap_or_default().iter().enumerate() {
             let symbol = match Extent::of(dimension) {
                 Extent::Symbol(name) => name.to_owned(),
-                Extent::Unknown if is_input => unnamed(&value.name, axis),
+                Extent::Unknown if is_input => hints::of_axis(&value.name, axis),
                 Extent::Unknown | Extent::Fixed(_) | Extent::Negative(_) => continue,
             };
             if seen.insert(symbol.clone()) {
@@ -64,12 +66,8 @@ fn symbols(graph: &GraphProto) -> Vec<String> {
     symbols
 }
 
-fn unnamed(input: &str, axis: usize) -> String {
-    format!("{input}[{axis}]")
-}
-
 /// One declared extent.
-enum Extent<'a> {
+pub(super) enum Extent<'a> {
     Fixed(u64),
     Symbol(&'a str),
     Unknown,
@@ -77,7 +75,7 @@ enum Extent<'a> {
 }
 
 impl<'a> Extent<'a> {
-    fn of(dimension: &'a DimensionProto) -> Self {
+    pub(super) fn of(dimension: &'a DimensionProto) -> Self {
         match (dimension.dim_value, dimension.dim_param.as_deref()) {
             // Exporters write zero, or the -1 of their framework, for what they do not know.
             (Some(0 | -1) | None, None | Some("")) => Self::Unknown,
@@ -87,15 +85,22 @@ impl<'a> Extent<'a> {
     }
 }
 
-fn dimensions(value: &ValueInfoProto) -> Option<&[DimensionProto]> {
+/// The declared extents, if at least their number is declared.
+pub(super) fn dimensions(value: &ValueInfoProto) -> Option<&[DimensionProto]> {
     let tensor = value.r#type.as_ref()?.tensor_type.as_ref()?;
     tensor.shape.as_ref().map(|shape| shape.dim.as_slice())
+}
+
+/// Whether a value is declared as something else than a dense tensor: a sequence, a map, an optional or sparse one.
+pub(super) fn is_tensor(value: &ValueInfoProto) -> bool {
+    let declared = value.r#type.as_ref();
+    declared.is_none_or(|declared| declared.tensor_type.is_some())
 }
 
 /// The type and shape of a network input; symbols without a value go to `unbound`. The message says what is wrong.
 pub(super) fn input(
     value: &ValueInfoProto,
-    bound: &BTreeMap<String, u64>,
+    bound: &mut Hints<'_>,
     unbound: &mut Vec<UnboundSymbol>,
 ) -> Result<(DataType, Shape), String> {
     let tensor = value
@@ -117,9 +122,9 @@ pub(super) fn input(
             }
             Extent::Negative(extent) => return Err(format!("axis {axis} has extent {extent}")),
             Extent::Symbol(name) => name.to_owned(),
-            Extent::Unknown => unnamed(&value.name, axis),
+            Extent::Unknown => hints::of_axis(&value.name, axis),
         };
-        if let Some(&extent) = bound.get(&name) {
+        if let Some(extent) = bound.symbol(&name) {
             shape.push(extent);
             continue;
         }
@@ -137,30 +142,21 @@ pub(super) fn input(
     Ok((dtype, shape))
 }
 
-/// The declared type and shape of a value, if every extent is fixed or bound.
-pub(super) fn declared(
-    value: &ValueInfoProto,
-    bound: &BTreeMap<String, u64>,
-) -> Option<(DataType, Shape)> {
-    let tensor = value.r#type.as_ref()?.tensor_type.as_ref()?;
-    let dtype = data_type(i64::from(tensor.elem_type)).ok()?;
-    let dimensions = dimensions(value)?;
-    if dimensions.len() > limits::RANK {
-        return None;
+/// The symbol of an axis, if its extent is declared as one.
+pub(super) fn symbol(value: &ValueInfoProto, axis: usize) -> Option<&str> {
+    match Extent::of(dimensions(value)?.get(axis)?) {
+        Extent::Symbol(name) => Some(name),
+        Extent::Fixed(_) | Extent::Unknown | Extent::Negative(_) => None,
     }
-    let extents = dimensions
-        .iter()
-        .map(|dimension| match Extent::of(dimension) {
-            Extent::Fixed(extent) => Some(extent),
-            Extent::Symbol(name) => bound.get(name).copied(),
-            Extent::Unknown | Extent::Negative(_) => None,
-        });
-    let shape = Shape(extents.collect::<Option<_>>()?);
-    shape.bytes(dtype).map(|_| (dtype, shape))
 }
 
 /// Whether a declaration says something else than `inferred`; what it leaves open contradicts nothing.
-pub(super) fn contradicts(value: &ValueInfoProto, dtype: DataType, inferred: &Shape) -> bool {
+pub(super) fn contradicts(
+    value: &ValueInfoProto,
+    bound: &BTreeMap<String, u64>,
+    dtype: DataType,
+    inferred: &Shape,
+) -> bool {
     let Some(tensor) = value
         .r#type
         .as_ref()
@@ -176,7 +172,10 @@ pub(super) fn contradicts(value: &ValueInfoProto, dtype: DataType, inferred: &Sh
                 .zip(&inferred.0)
                 .any(|(dimension, &extent)| match Extent::of(dimension) {
                     Extent::Fixed(declared) => declared != extent,
-                    Extent::Symbol(_) | Extent::Unknown | Extent::Negative(_) => false,
+                    Extent::Symbol(name) => {
+                        bound.get(name).is_some_and(|&declared| declared != extent)
+                    }
+                    Extent::Unknown | Extent::Negative(_) => false,
                 })
     });
     other_type || other_shape

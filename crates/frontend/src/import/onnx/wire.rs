@@ -12,6 +12,10 @@ use prost::Message;
 pub(super) struct ModelProto {
     #[prost(int64, optional, tag = "1")]
     pub(super) ir_version: Option<i64>,
+    #[prost(string, tag = "2")]
+    pub(super) producer_name: String,
+    #[prost(string, tag = "3")]
+    pub(super) producer_version: String,
     #[prost(message, optional, tag = "7")]
     pub(super) graph: Option<GraphProto>,
     #[prost(message, repeated, tag = "8")]
@@ -190,7 +194,7 @@ pub(super) struct DimensionProto {
     pub(super) dim_param: Option<String>,
 }
 
-/// A function local to the model; only its name is read, because its calls are opaque.
+/// A function local to the model: the nodes that its calls stand for.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct FunctionProto {
     #[prost(string, tag = "1")]
@@ -199,10 +203,20 @@ pub(super) struct FunctionProto {
     pub(super) input: Vec<String>,
     #[prost(string, repeated, tag = "5")]
     pub(super) output: Vec<String>,
+    /// Attributes that a call has to give or may leave out.
+    #[prost(string, repeated, tag = "6")]
+    pub(super) attribute: Vec<String>,
     #[prost(message, repeated, tag = "7")]
     pub(super) node: Vec<NodeProto>,
+    #[prost(message, repeated, tag = "9")]
+    pub(super) opset_import: Vec<OperatorSetIdProto>,
     #[prost(string, tag = "10")]
     pub(super) domain: String,
+    /// Attributes with the value that they have where a call does not give one.
+    #[prost(message, repeated, tag = "11")]
+    pub(super) attribute_proto: Vec<AttributeProto>,
+    #[prost(message, repeated, tag = "12")]
+    pub(super) value_info: Vec<ValueInfoProto>,
     #[prost(string, tag = "13")]
     pub(super) overload: String,
 }
