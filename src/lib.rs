@@ -9,7 +9,8 @@ pub use paracompile_plan::{OpClass, front};
 /// Reading models.
 pub mod import {
     pub use paracompile_frontend::import::onnx::{
-        Convolutions, Folded, ImportError, ImportOptions, Imported, Warning, import,
+        Convolutions, Examined, Folded, Header, ImportError, ImportOptions, Imported, NodePath,
+        Outcome, Problem, UnboundSymbol, Warning, examine, import,
     };
 }
 

@@ -5,13 +5,13 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use paracompile::cost::{CostError, CostOverrides, CostTable, read_overrides};
-use paracompile::import::{Convolutions, ImportOptions, Imported, import};
+use paracompile::import::{Convolutions, ImportOptions, Imported, Warning, import};
 use paracompile::ir::VerifiedGraph;
 use paracompile::soc::{Soc, SocError};
 
 use crate::args::DimArgs;
 use crate::failure::{Failure, Kind};
-use crate::{notes, terminal};
+use crate::{model_failure, notes, terminal};
 
 /// Prints a result.
 pub(crate) fn printed(text: &str) -> Result<ExitCode, Failure> {
@@ -26,8 +26,8 @@ pub(crate) fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{plural}")
 }
 
-/// Reads a model, and says on standard error what was noticed, unless `quiet`.
-pub(crate) fn model(path: &Path, dims: &DimArgs, quiet: bool) -> Result<Imported, Failure> {
+/// What the user decides about an import.
+pub(crate) fn import_options(dims: &DimArgs) -> Result<ImportOptions, Failure> {
     let mut bound = BTreeMap::new();
     for (name, value) in &dims.dims {
         if bound
@@ -40,22 +40,29 @@ pub(crate) fn model(path: &Path, dims: &DimArgs, quiet: bool) -> Result<Imported
             ));
         }
     }
-    let options = ImportOptions {
+    Ok(ImportOptions {
         dims: bound,
         convolutions: if dims.as_written {
             Convolutions::AsWritten
         } else {
             Convolutions::Fold
         },
-    };
-    let imported = import(path, &options)
-        .map_err(|error| Failure::from_error(Kind::Model, &error).at(path))?;
-    if !quiet {
-        for warning in &imported.warnings {
-            terminal::note(&terminal::printable(&format!("warning: {warning}")));
-        }
-    }
+    })
+}
+
+/// Reads a model, and says on standard error what was noticed, unless `quiet`.
+pub(crate) fn model(path: &Path, dims: &DimArgs, quiet: bool) -> Result<Imported, Failure> {
+    let imported = import(path, &import_options(dims)?)
+        .map_err(|error| model_failure::picture(&error, path))?;
+    warn(&imported.warnings, quiet);
     Ok(imported)
+}
+
+/// Says on standard error what was noticed, unless `quiet`.
+pub(crate) fn warn(warnings: &[Warning], quiet: bool) {
+    for warning in warnings.iter().filter(|_| !quiet) {
+        terminal::note(&terminal::printable(&format!("warning: {warning}")));
+    }
 }
 
 /// A profile, whole and as far as it is used.

@@ -18,6 +18,7 @@ mod input;
 mod inspect;
 mod interrupt;
 mod map;
+mod model_failure;
 mod notes;
 mod page;
 mod plot;

@@ -561,13 +561,6 @@ impl<'m> Walk<'_, 'm> {
             self.links.names[slot].clone().into_owned()
         })
     }
-
-    fn fault(&mut self, index: usize, fault: Fault) {
-        self.problems.push(Problem::Node {
-            at: self.links.path(index),
-            fault,
-        });
-    }
 }
 
 /// What the body of a scan sees, and how often it runs.

@@ -135,6 +135,15 @@ impl fmt::Display for NodePath {
     }
 }
 
+/// What a node reads at one position.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operand {
+    /// The tensor's name; empty for one that is left out.
+    pub tensor: String,
+    /// Its type and shape, and its elements where they are known and few.
+    pub found: String,
+}
+
 /// One thing that is wrong with a model.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -147,6 +156,8 @@ pub enum Problem {
     Node {
         /// Which.
         at: NodePath,
+        /// What it reads, as far as that is known.
+        operands: Vec<Operand>,
         /// What is wrong with it.
         fault: Fault,
     },
@@ -250,6 +261,30 @@ pub enum Problem {
 }
 
 impl Problem {
+    /// What to do about it, where that is more than to mend the file at the place named.
+    pub fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Self::NoOpset => Some("the exporter has to write `opset_import`; onnx.checker says the same"),
+            Self::Node { fault, .. } => fault.remedy(),
+            Self::Unsupported { .. } => {
+                Some("take the part of the network between dense tensors (onnx.utils.extract_model)")
+            }
+            Self::Cycle(_) | Self::WrittenTwice { .. } | Self::Undefined { .. } => {
+                Some("the file is damaged or was edited; onnx.checker says the same")
+            }
+            Self::NothingToMap => Some("paracompile inspect shows what there is"),
+            Self::Constant { .. }
+            | Self::UndefinedOutput { .. }
+            | Self::UndefinedResult { .. }
+            | Self::Input { .. }
+            | Self::UnknownShape { .. }
+            | Self::UnknownTrips { .. }
+            | Self::TooDeep { .. }
+            | Self::Graph(_)
+            | Self::More(_) => None,
+        }
+    }
+
     /// Whether the file may be valid: something has to be said besides, or is not supported.
     pub(super) fn is_limit(&self) -> bool {
         match self {
@@ -323,7 +358,7 @@ pub enum Fault {
     },
     /// An operand that decides a shape is computed from an input.
     #[error(
-        "operand `{operand}` must be a constant, since its values decide the result's shape; simplify the model first (onnxsim)"
+        "operand `{operand}` must be a constant, since its values decide the result's shape"
     )]
     NotConstant {
         /// The name in the operator's definition.
@@ -413,6 +448,32 @@ pub enum Fault {
         /// By definition.
         most: usize,
     },
+}
+
+impl Fault {
+    /// What to do about it, where that is more than to mend the node.
+    fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Self::NotConstant { .. } => Some(
+                "simplify the model first (onnxsim), or declare the result's shape under `value_info`",
+            ),
+            Self::Mismatch { .. } | Self::Rank { .. } | Self::Axis { .. } => Some(
+                "operands have the types and shapes above; where dimensions are bound with --dim, other values may fit",
+            ),
+            Self::MissingOperand { .. }
+            | Self::MissingAttribute { .. }
+            | Self::AttributeType { .. }
+            | Self::TooManyResults { .. } => {
+                Some("the operator's definition for the imported operator set says what it needs")
+            }
+            Self::UnknownType { .. } => Some("the file uses a type that came after ONNX 1.23"),
+            Self::Value { .. }
+            | Self::Overflow { .. }
+            | Self::TooManyAxes { .. }
+            | Self::Type { .. }
+            | Self::Hint { .. } => None,
+        }
+    }
 }
 
 fn remedy(declared: Option<&str>, hints: &[String]) -> String {

@@ -57,7 +57,7 @@ mod examine;
 mod error;
 
 pub use decode::DecodeError;
-pub use error::{Fault, ImportError, NodePath, Problem, UnboundSymbol};
+pub use error::{Fault, ImportError, NodePath, Operand, Problem, UnboundSymbol};
 pub use examine::{Examined, Header, Outcome, Output, examine, examine_bytes};
 pub use lower::{
     Contradiction, Convolutions, Folded, ImportOptions, Imported, Warning, import, import_bytes,

@@ -21,7 +21,7 @@ use super::opsets::{Opsets, normal};
 use super::order::order;
 use super::value::{Data, Value};
 use super::wire::{FunctionProto, GraphProto, ModelProto};
-use super::{Fault, ImportError, Problem, limits, symbols};
+use super::{Fault, ImportError, Operand, Problem, limits, symbols};
 
 /// Everything that is known after the walk.
 #[derive(Debug)]
@@ -302,10 +302,46 @@ impl<'m> Walk<'_, 'm> {
         };
         match effect.and_then(|effect| self.checked(index, effect)) {
             Ok(effect) => self.take(index, &reads, effect),
-            Err(fault) => self.problems.push(Problem::Node {
-                at: self.links.path(index),
-                fault,
-            }),
+            Err(fault) => self.fault(index, fault),
+        }
+    }
+
+    /// Reports what is wrong with a node.
+    pub(super) fn fault(&mut self, index: usize, fault: Fault) {
+        const SHOWN: usize = 8;
+        let node = &self.links.nodes[index];
+        let reads = node.reads[..node.operands].iter().take(SHOWN);
+        let operands = reads.map(|slot| self.shown(*slot)).collect();
+        let at = self.links.path(index);
+        self.problems.push(Problem::Node {
+            at,
+            operands,
+            fault,
+        });
+    }
+
+    /// An operand as people see it.
+    fn shown(&self, slot: Option<Slot>) -> Operand {
+        const FEW: usize = 8;
+        let Some(slot) = slot else {
+            return Operand {
+                tensor: String::new(),
+                found: "left out".to_owned(),
+            };
+        };
+        let value = self.known.values[self.known.aliases[slot]].as_ref();
+        let elements = value.and_then(|value| value.data.as_ref());
+        let elements = match elements.filter(|data| data.len() <= FEW) {
+            Some(Data::Integers(values)) => format!(" = {values:?}"),
+            Some(Data::Reals(values)) => format!(" = {values:?}"),
+            None => String::new(),
+        };
+        Operand {
+            tensor: self.links.names[slot].clone().into_owned(),
+            found: value.map_or_else(
+                || "not known".to_owned(),
+                |value| format!("{} {}{elements}", value.dtype, value.shape),
+            ),
         }
     }
 
