@@ -9,8 +9,8 @@ pub use paracompile_plan::{OpClass, front};
 /// Reading models.
 pub mod import {
     pub use paracompile_frontend::import::onnx::{
-        Convolutions, Examined, Folded, Header, ImportError, ImportOptions, Imported, NodePath,
-        Outcome, Problem, UnboundSymbol, Warning, examine, import,
+        Convolutions, Examined, Folded, Header, Heads, ImportError, ImportOptions, Imported,
+        NodePath, Outcome, Problem, UnboundSymbol, Warning, examine, import,
     };
 }
 

@@ -142,11 +142,12 @@ fn model_ref(context: &Context<'_>) -> ModelRef {
         kind: graph.kind,
         graph_digest: graph.digest.clone(),
         dims: graph.dims.clone(),
-        rewrites: if fuses {
-            vec!["fusion".to_owned()]
-        } else {
-            Vec::new()
-        },
+        rewrites: graph
+            .rewrites
+            .iter()
+            .cloned()
+            .chain(fuses.then(|| "fusion".to_owned()))
+            .collect(),
         inputs: names(&graph.inputs),
         outputs: names(&graph.outputs),
     }

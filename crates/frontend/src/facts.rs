@@ -16,6 +16,7 @@ pub fn model_facts(graph: &VerifiedGraph) -> ModelFacts {
         kind: graph.kind,
         graph_digest: graph.digest.clone(),
         dims: graph.dims.clone(),
+        rewrites: graph.rewrites.clone(),
         inputs: indices(&graph.inputs),
         outputs: indices(&graph.outputs),
         operators: graph.ops.as_slice().iter().filter_map(operator).collect(),

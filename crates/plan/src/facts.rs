@@ -19,6 +19,8 @@ pub struct ModelFacts {
     pub graph_digest: String,
     /// Symbolic dimensions that were bound.
     pub dims: BTreeMap<String, u64>,
+    /// What was done to the graph on reading it, by name, in order.
+    pub rewrites: Vec<String>,
     /// Indices in `tensors` of what a frame provides, in file order.
     pub inputs: Vec<usize>,
     /// Indices in `tensors` of what a frame must leave, in file order.

@@ -38,6 +38,7 @@ impl Sketch {
                 kind: ModelKind::Onnx,
                 digest: "0".repeat(64),
                 dims: BTreeMap::new(),
+                rewrites: Vec::new(),
                 ops: Arena::new(),
                 tensors: Arena::new(),
                 inputs: Vec::new(),

@@ -1,5 +1,6 @@
 //! The command line, as typed.
 
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::builder::{
@@ -149,6 +150,9 @@ pub(crate) struct DimArgs {
     /// Keep padding before and batch normalisation behind convolutions apart, for runtimes that execute the file node by node
     #[arg(long)]
     pub(crate) as_written: bool,
+    /// Split attention by head, into N groups of heads at most, so that heads can run side by side; without N, every head by itself
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true)]
+    pub(crate) expose_heads: Option<Option<NonZeroU64>>,
 }
 
 /// Mapping a model.

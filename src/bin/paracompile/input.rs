@@ -1,11 +1,12 @@
 //! What several commands read: a model, a profile, costs.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::process::ExitCode;
 
 use paracompile::cost::{CostError, CostOverrides, CostTable, read_overrides};
-use paracompile::import::{Convolutions, ImportOptions, Imported, Warning, import};
+use paracompile::import::{Convolutions, Heads, ImportOptions, Imported, Warning, import};
 use paracompile::ir::VerifiedGraph;
 use paracompile::soc::{Soc, SocError};
 
@@ -46,6 +47,12 @@ pub(crate) fn import_options(dims: &DimArgs) -> Result<ImportOptions, Failure> {
             Convolutions::AsWritten
         } else {
             Convolutions::Fold
+        },
+        heads: match dims.expose_heads {
+            None => Heads::Together,
+            Some(most) => Heads::Apart {
+                most: most.unwrap_or(NonZeroU64::MAX),
+            },
         },
     })
 }

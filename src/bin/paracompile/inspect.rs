@@ -25,9 +25,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<ExitCode, Failure> {
     let examined = examine(&args.model, &options)
         .map_err(|error| model_failure::picture(&error, &args.model))?;
     match &examined.outcome {
-        Outcome::Complete(imported) => {
-            complete(args, &examined, imported)
-        }
+        Outcome::Complete(imported) => complete(args, &examined, imported),
         Outcome::Incomplete { unbound, missing } => {
             if args.dot {
                 return Err(not_drawn(args, unbound, missing));
@@ -88,11 +86,7 @@ fn kinds(folded: &Folded) -> [FoldedKind<'_>; 8] {
             &folded.identities,
             "their result is their operand",
         ),
-        kind(
-            "dropouts",
-            &folded.dropouts,
-            "they do nothing at inference",
-        ),
+        kind("dropouts", &folded.dropouts, "they do nothing at inference"),
         kind(
             "constants",
             &folded.constants,
@@ -347,20 +341,19 @@ fn complete_json(
 }
 
 fn outputs_json(examined: &Examined) -> Value {
-    let outputs = examined.outputs.iter().map(|output| match &output.inferred {
-        Some((dtype, shape)) => {
-            json!({ "name": output.name, "dtype": dtype.name(), "shape": shape.0 })
-        }
-        None => json!({ "name": output.name, "declared": output.declared }),
-    });
+    let outputs = examined
+        .outputs
+        .iter()
+        .map(|output| match &output.inferred {
+            Some((dtype, shape)) => {
+                json!({ "name": output.name, "dtype": dtype.name(), "shape": shape.0 })
+            }
+            None => json!({ "name": output.name, "declared": output.declared }),
+        });
     outputs.collect::<Vec<_>>().into()
 }
 
-fn incomplete_json(
-    examined: &Examined,
-    unbound: &[UnboundSymbol],
-    missing: &[Problem],
-) -> Value {
+fn incomplete_json(examined: &Examined, unbound: &[UnboundSymbol], missing: &[Problem]) -> Value {
     let inputs: Vec<Value> = examined
         .inputs
         .iter()

@@ -49,7 +49,10 @@ pub(crate) fn more(problem: &Problem, indent: &str) -> Vec<String> {
         } else {
             format!("`{}`", operand.tensor)
         };
-        format!("{indent}  operand {position}  {tensor:<width$}  {}", operand.found)
+        format!(
+            "{indent}  operand {position}  {tensor:<width$}  {}",
+            operand.found
+        )
     });
     lines.collect()
 }

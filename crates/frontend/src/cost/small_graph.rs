@@ -106,6 +106,7 @@ pub(super) fn small_graph() -> VerifiedGraph {
         kind: ModelKind::Onnx,
         digest: DIGEST.to_owned(),
         dims: BTreeMap::new(),
+        rewrites: Vec::new(),
         ops: ops.into_iter().collect(),
         tensors,
         inputs: vec![x],

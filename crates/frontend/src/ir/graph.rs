@@ -18,6 +18,8 @@ pub struct Graph {
     pub digest: String,
     /// Symbolic dimensions that were bound.
     pub dims: BTreeMap<String, u64>,
+    /// What the importer did to the graph besides reading it, by name, in order.
+    pub rewrites: Vec<String>,
     /// Operators, every one after those whose outputs it reads.
     pub ops: Arena<Op>,
     /// Tensors: inputs, weights, and what operators write.

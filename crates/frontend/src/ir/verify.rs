@@ -312,6 +312,7 @@ mod tests {
             kind: ModelKind::Onnx,
             digest: String::new(),
             dims: BTreeMap::new(),
+            rewrites: Vec::new(),
             ops: ops.into_iter().collect(),
             tensors,
             inputs: vec![Id::from_index(0)],

@@ -27,6 +27,7 @@ impl Network {
                 kind: ModelKind::Onnx,
                 graph_digest: "a".repeat(64),
                 dims: BTreeMap::new(),
+                rewrites: Vec::new(),
                 inputs: Vec::new(),
                 outputs: Vec::new(),
                 operators: Vec::new(),

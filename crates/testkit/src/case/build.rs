@@ -59,6 +59,7 @@ fn graph(network: &Network) -> Result<VerifiedGraph, CaseError> {
         kind: ModelKind::Onnx,
         digest: DIGEST.to_owned(),
         dims: BTreeMap::new(),
+        rewrites: Vec::new(),
         ops: Arena::new(),
         tensors: Arena::new(),
         inputs: Vec::new(),

@@ -20,6 +20,7 @@ impl Case {
             kind: ModelKind::Onnx,
             graph_digest: DIGEST.to_owned(),
             dims: BTreeMap::new(),
+            rewrites: Vec::new(),
             inputs: Vec::new(),
             outputs: Vec::new(),
             operators: Vec::new(),

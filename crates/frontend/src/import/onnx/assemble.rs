@@ -16,6 +16,7 @@ pub(super) struct Identity {
     pub(super) name: String,
     pub(super) digest: String,
     pub(super) dims: BTreeMap<String, u64>,
+    pub(super) rewrites: Vec<String>,
 }
 
 /// A graph that is still to be verified.
@@ -74,6 +75,7 @@ pub(super) fn assemble(
             kind: ModelKind::Onnx,
             digest: identity.digest,
             dims: identity.dims,
+            rewrites: identity.rewrites,
             ops,
             tensors: builder.tensors,
             inputs,

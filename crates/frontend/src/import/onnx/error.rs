@@ -264,11 +264,13 @@ impl Problem {
     /// What to do about it, where that is more than to mend the file at the place named.
     pub fn remedy(&self) -> Option<&'static str> {
         match self {
-            Self::NoOpset => Some("the exporter has to write `opset_import`; onnx.checker says the same"),
-            Self::Node { fault, .. } => fault.remedy(),
-            Self::Unsupported { .. } => {
-                Some("take the part of the network between dense tensors (onnx.utils.extract_model)")
+            Self::NoOpset => {
+                Some("the exporter has to write `opset_import`; onnx.checker says the same")
             }
+            Self::Node { fault, .. } => fault.remedy(),
+            Self::Unsupported { .. } => Some(
+                "take the part of the network between dense tensors (onnx.utils.extract_model)",
+            ),
             Self::Cycle(_) | Self::WrittenTwice { .. } | Self::Undefined { .. } => {
                 Some("the file is damaged or was edited; onnx.checker says the same")
             }
@@ -357,9 +359,7 @@ pub enum Fault {
         expected: &'static str,
     },
     /// An operand that decides a shape is computed from an input.
-    #[error(
-        "operand `{operand}` must be a constant, since its values decide the result's shape"
-    )]
+    #[error("operand `{operand}` must be a constant, since its values decide the result's shape")]
     NotConstant {
         /// The name in the operator's definition.
         operand: &'static str,

@@ -85,7 +85,7 @@ pub fn examine_bytes(
 ) -> Result<Examined, ImportError> {
     let model = decode::decode(bytes)?;
     match follow(bytes, &model, options) {
-        Ok(followed) => complete(name, &model, followed, options),
+        Ok(followed) => complete(name, bytes, &model, followed, options),
         Err(ImportError::UnboundSymbols(unbound)) => {
             let missing = missing_besides(bytes, &model, options, &unbound)?;
             Ok(Examined {
@@ -101,6 +101,7 @@ pub fn examine_bytes(
 
 fn complete(
     name: &str,
+    bytes: &Bytes,
     model: &ModelProto,
     followed: Followed<'_>,
     options: &ImportOptions,
@@ -114,7 +115,7 @@ fn complete(
     };
     let outcome = if followed.problems.iter().all(Problem::is_limit) {
         if followed.problems.is_empty() {
-            match finish(name, model, followed, options) {
+            match finish(name, bytes, model, followed, options) {
                 Ok(imported) => Outcome::Complete(Box::new(imported)),
                 Err(ImportError::Invalid(problems)) if problems.iter().all(Problem::is_limit) => {
                     incomplete(problems)

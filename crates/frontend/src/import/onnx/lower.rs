@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::num::NonZeroU64;
 use std::path::Path;
 
 use bytes::Bytes;
+use prost::Message;
 
 use crate::ir::{VerifiedGraph, verify};
 
@@ -13,7 +15,8 @@ use super::link::Links;
 use super::propagate::{Propagated, opsets, propagate};
 use super::wire::ModelProto;
 use super::{
-    ImportError, NodePath, Problem, batch_norm, decode, digest, file, limits, padding, symbols,
+    ImportError, NodePath, Problem, batch_norm, decode, digest, file, heads, limits, padding,
+    symbols,
 };
 
 /// What the user decides about an import.
@@ -23,6 +26,21 @@ pub struct ImportOptions {
     pub dims: BTreeMap<String, u64>,
     /// What becomes of padding and batch normalisation around convolutions.
     pub convolutions: Convolutions,
+    /// Whether the heads of attentions become operators of their own.
+    pub heads: Heads,
+}
+
+/// Whether the heads of attentions become operators of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Heads {
+    /// They are computed together, as the file says.
+    #[default]
+    Together,
+    /// They are computed apart, so that they can run side by side.
+    Apart {
+        /// In so many groups of equally many heads at most.
+        most: NonZeroU64,
+    },
 }
 
 /// What becomes of padding before convolutions and pools, and of batch normalisation behind convolutions.
@@ -44,6 +62,17 @@ pub struct Imported {
     pub warnings: Vec<Warning>,
     /// Nodes of the file that are no operators of the graph.
     pub folded: Folded,
+    /// Nodes of the file that were rewritten before it was read, in order.
+    pub edits: Vec<NodeEdit>,
+}
+
+/// A node that the importer rewrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeEdit {
+    /// Its index among the nodes of the graph; new nodes are counted on behind the last one.
+    pub node: usize,
+    /// The encoded `NodeProto` in its place.
+    pub proto: Vec<u8>,
 }
 
 /// Nodes of the file that are no operators of the graph.
@@ -85,6 +114,8 @@ pub enum Warning {
     Iterations(Vec<(String, u64)>),
     /// Bindings of extents that are known without them.
     UnusedHints(Vec<String>),
+    /// No attention has heads that could be operators of their own.
+    NoHeads,
     /// Inputs that no output depends on; they are left out.
     UnreadInputs(Vec<String>),
     /// Outputs that no input can change; they are left out.
@@ -129,7 +160,7 @@ pub fn import_bytes(
     if !followed.problems.is_empty() {
         return Err(ImportError::Invalid(shortened(followed.problems)));
     }
-    finish(name, &model, followed, options)
+    finish(name, bytes, &model, followed, options)
 }
 
 /// The name of a model: the file's without folder and extension.
@@ -164,10 +195,55 @@ pub(super) fn follow<'m>(
     })
 }
 
-/// Folds and verifies a model without problems.
+/// Rewrites, folds and verifies a model without problems.
 pub(super) fn finish(
     name: &str,
+    bytes: &Bytes,
     model: &ModelProto,
+    followed: Followed<'_>,
+    options: &ImportOptions,
+) -> Result<Imported, ImportError> {
+    let identity = Identity {
+        name: name.to_owned(),
+        digest: digest::digest(model),
+        dims: options.dims.clone(),
+        rewrites: Vec::new(),
+    };
+    let graph = model.graph.as_ref().ok_or(ImportError::NoGraph)?;
+    let edits = heads::expose(graph, &followed, options.heads);
+    if edits.is_empty() {
+        let mut imported = fold(identity, followed, options)?;
+        if options.heads != Heads::Together {
+            imported.warnings.push(Warning::NoHeads);
+        }
+        return Ok(imported);
+    }
+    let mut rewritten = model.clone();
+    heads::apply(rewritten.graph.get_or_insert_default(), &edits);
+    let followed = follow(bytes, &rewritten, options)?;
+    if !followed.problems.is_empty() {
+        return Err(ImportError::Invalid(shortened(followed.problems)));
+    }
+    let rewrites = vec![options.heads.to_string()];
+    let mut imported = fold(
+        Identity {
+            rewrites,
+            ..identity
+        },
+        followed,
+        options,
+    )?;
+    let edits = edits.into_iter().map(|edit| NodeEdit {
+        node: edit.node,
+        proto: edit.proto.encode_to_vec(),
+    });
+    imported.edits = edits.collect();
+    Ok(imported)
+}
+
+/// Folds and verifies a model without problems.
+fn fold(
+    mut identity: Identity,
     followed: Followed<'_>,
     options: &ImportOptions,
 ) -> Result<Imported, ImportError> {
@@ -183,11 +259,14 @@ pub(super) fn finish(
         }
         Convolutions::AsWritten => {}
     }
-    let identity = Identity {
-        name: name.to_owned(),
-        digest: digest::digest(model),
-        dims: options.dims.clone(),
-    };
+    let folds = [
+        ("padding", &propagated.folded.paddings),
+        ("batch-norm", &propagated.folded.batch_norms),
+    ];
+    let names = folds.into_iter().filter(|(_, nodes)| !nodes.is_empty());
+    identity
+        .rewrites
+        .extend(names.map(|(name, _)| name.to_owned()));
     let assembled = assemble(identity, &links, propagated);
     if assembled
         .graph
@@ -202,6 +281,7 @@ pub(super) fn finish(
             graph,
             warnings: assembled.warnings,
             folded: assembled.folded,
+            edits: Vec::new(),
         }),
         Err(violations) => Err(ImportError::Invalid(shortened(
             violations.into_iter().map(Problem::Graph).collect(),
@@ -217,6 +297,17 @@ pub(super) fn shortened(mut problems: Vec<Problem>) -> Vec<Problem> {
         problems.push(Problem::More(more));
     }
     problems
+}
+
+impl fmt::Display for Heads {
+    /// The name of the rewriting in plans.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Together => Ok(()),
+            Self::Apart { most } if *most == NonZeroU64::MAX => f.write_str("expose-heads"),
+            Self::Apart { most } => write!(f, "expose-heads={most}"),
+        }
+    }
 }
 
 impl fmt::Display for Warning {
@@ -276,6 +367,9 @@ impl fmt::Display for Warning {
                 f,
                 "bindings of extents that are known without them are not used: {}",
                 quoted(names)
+            ),
+            Self::NoHeads => f.write_str(
+                "no attention was found whose heads could be exposed: two batched products with a softmax between them, of which nothing else is read",
             ),
             Self::UnreadInputs(inputs) => {
                 write!(

@@ -48,6 +48,8 @@ mod padding;
 
 mod batch_norm;
 
+mod heads;
+
 mod assemble;
 
 mod lower;
@@ -60,5 +62,6 @@ pub use decode::DecodeError;
 pub use error::{Fault, ImportError, NodePath, Operand, Problem, UnboundSymbol};
 pub use examine::{Examined, Header, Outcome, Output, examine, examine_bytes};
 pub use lower::{
-    Contradiction, Convolutions, Folded, ImportOptions, Imported, Warning, import, import_bytes,
+    Contradiction, Convolutions, Folded, Heads, ImportOptions, Imported, NodeEdit, Warning, import,
+    import_bytes,
 };
