@@ -6,7 +6,6 @@ use std::num::NonZeroU64;
 use std::path::Path;
 
 use bytes::Bytes;
-use prost::Message;
 
 use crate::ir::{VerifiedGraph, verify};
 
@@ -235,7 +234,7 @@ pub(super) fn finish(
     )?;
     let edits = edits.into_iter().map(|edit| NodeEdit {
         node: edit.node,
-        proto: edit.proto.encode_to_vec(),
+        proto: edit.proto.to_bytes(),
     });
     imported.edits = edits.collect();
     Ok(imported)

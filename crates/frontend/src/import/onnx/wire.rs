@@ -71,6 +71,13 @@ pub(super) struct NodeProto {
     pub(super) overload: String,
 }
 
+impl NodeProto {
+    /// The encoded message.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        self.encode_to_vec()
+    }
+}
+
 /// A named parameter of an operator.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct AttributeProto {
