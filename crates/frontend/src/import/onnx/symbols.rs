@@ -191,8 +191,10 @@ pub(super) fn spelled(value: &ValueInfoProto) -> String {
         return "no tensor".to_owned();
     };
     let dtype = data_type(i64::from(tensor.elem_type)).map_or("unknown", DataType::name);
-    let extents = dimensions(value)
-        .unwrap_or_default()
+    let Some(dimensions) = dimensions(value) else {
+        return format!("{dtype} of unknown shape");
+    };
+    let extents = dimensions
         .iter()
         .map(|dimension| match Extent::of(dimension) {
             Extent::Fixed(extent) => extent.to_string(),
