@@ -58,7 +58,8 @@ impl<'m> Declarations<'m> {
         }
     }
 
-    fn value(&self, name: &str) -> Option<Produced> {
+    /// A tensor as declared, if every extent is fixed or bound.
+    pub(super) fn value(&self, name: &str) -> Option<Produced> {
         let (dtype, shape) = symbols::declared(self.by_name.get(name)?, self.bound)?;
         Some(Produced::new(dtype, shape.0))
     }

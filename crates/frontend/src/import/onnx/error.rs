@@ -229,6 +229,38 @@ pub enum Fault {
         /// What is needed.
         expected: &'static str,
     },
+    /// An operator that came after the version that the model imports.
+    #[error(
+        "does not exist in version {imported} of {domain}, which the model imports; version {since} has it"
+    )]
+    NewerOperator {
+        /// The operator set's domain.
+        domain: String,
+        /// Its version by the model.
+        imported: i64,
+        /// The first version with the operator.
+        since: i64,
+    },
+    /// An operator that the version that the model imports has no more.
+    #[error(
+        "does not exist in version {imported} of {domain}, which the model imports; version {removed} removed it"
+    )]
+    RemovedOperator {
+        /// The operator set's domain.
+        domain: String,
+        /// Its version by the model.
+        imported: i64,
+        /// The first version without the operator.
+        removed: i64,
+    },
+    /// An operator on something else than tensors.
+    #[error(
+        "works on {what}, which are not supported; export the model with tensors of fixed number"
+    )]
+    NoTensor {
+        /// What it reads or writes.
+        what: &'static str,
+    },
     /// An operand that decides a shape is computed from an input.
     #[error(
         "operand `{operand}` must be a constant, since its values decide the result's shape; simplify the model first (onnxsim)"

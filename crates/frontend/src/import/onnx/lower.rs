@@ -73,6 +73,28 @@ pub enum Warning {
     Contradictions(Vec<Contradiction>),
     /// Results that depend on the values of an input, taken with the shape that the file declares.
     TakenAsDeclared(Vec<String>),
+    /// Results whose extents depend on elements, taken as large as they can get.
+    TakenAtBound(Vec<String>),
+    /// A file format (`ir_version`) that is older or newer than those known.
+    OtherFormat {
+        /// The file's.
+        version: i64,
+        /// The oldest one known.
+        oldest: i64,
+        /// The newest one known.
+        newest: i64,
+    },
+    /// A version of an operator set that is older or newer than those known.
+    OtherOperatorSet {
+        /// Its domain.
+        domain: String,
+        /// The version that the model imports.
+        version: i64,
+        /// The oldest one that is held against the standard.
+        oldest: i64,
+        /// The newest one known.
+        newest: i64,
+    },
     /// Inputs that no output depends on; they are left out.
     UnreadInputs(Vec<String>),
     /// Outputs that no input can change; they are left out.
@@ -205,6 +227,28 @@ impl fmt::Display for Warning {
                 f,
                 "shapes that depend on the values of an input are taken as declared: {}",
                 quoted(tensors)
+            ),
+            Self::TakenAtBound(tensors) => write!(
+                f,
+                "results whose extents depend on the values of an input are taken as large as they can get: {}",
+                quoted(tensors)
+            ),
+            Self::OtherFormat {
+                version,
+                oldest,
+                newest,
+            } => write!(
+                f,
+                "the file format is of version {version} (`ir_version`), and versions {oldest} to {newest} are known"
+            ),
+            Self::OtherOperatorSet {
+                domain,
+                version,
+                oldest,
+                newest,
+            } => write!(
+                f,
+                "the model imports version {version} of {domain}, and versions {oldest} to {newest} are known; operators are taken by the nearest of them"
             ),
             Self::UnreadInputs(inputs) => {
                 write!(

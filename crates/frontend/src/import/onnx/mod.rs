@@ -16,6 +16,8 @@ mod digest;
 
 mod attributes;
 
+mod half;
+
 mod value;
 
 mod payload;
@@ -31,6 +33,8 @@ mod link;
 mod order;
 
 mod infer;
+
+mod operator_sets;
 
 mod ops;
 

@@ -12,9 +12,10 @@ use crate::ir::{DataType, OpKind, Shape, WeightRef, Work};
 
 use super::attributes::Attributes;
 use super::declared::Declarations;
-use super::infer::{Effect, Pass, Site};
+use super::infer::{Effect, Pass, Produced, Site};
 use super::link::{Links, Origin, Slot, path, spelled};
 use super::lower::{Folded, ImportOptions, Warning};
+use super::operator_sets::OperatorSets;
 use super::ops::rule;
 use super::value::{Data, Value};
 use super::wire::{GraphProto, ModelProto};
@@ -64,13 +65,15 @@ pub(super) fn propagate(
         .graph
         .as_ref()
         .expect("decoding refuses models without a graph");
-    let opset = opset(model, problems);
+    let sets = OperatorSets::of(model, problems);
+    let warnings = sets.warnings(model);
+    let opset = sets.version("");
     let live = live_slots(links, order);
     let mut walk = Walk {
         file,
         graph,
         links,
-        opset,
+        sets,
         bound: &options.dims,
         functions: model
             .functions
@@ -82,13 +85,14 @@ pub(super) fn propagate(
         budget: limits::PROPAGATED,
         opaque: BTreeMap::new(),
         as_declared: Vec::new(),
+        at_bound: Vec::new(),
         known: Propagated {
             values: vec![None; links.names.len()],
             weights: vec![None; links.names.len()],
             aliases: (0..links.names.len()).collect(),
             operators: Vec::new(),
             folded: Folded::default(),
-            warnings: Vec::new(),
+            warnings,
             opset,
             made: Vec::new(),
         },
@@ -105,29 +109,6 @@ pub(super) fn propagate(
     }
     walk.warn();
     Ok(walk.known)
-}
-
-/// The version of the default operator set.
-fn opset(model: &ModelProto, problems: &mut Vec<Problem>) -> i64 {
-    let default = model
-        .opset_import
-        .iter()
-        .find(|opset| matches!(opset.domain.as_str(), "" | "ai.onnx"));
-    match default {
-        Some(opset) => opset.version,
-        // The field came with IR version 3.
-        None if model.ir_version.unwrap_or(0) < 3 => 1,
-        None => {
-            let uses_it = model.graph.iter().flat_map(|graph| &graph.node);
-            if uses_it
-                .into_iter()
-                .any(|node| matches!(node.domain.as_str(), "" | "ai.onnx"))
-            {
-                problems.push(Problem::NoOpset);
-            }
-            1
-        }
-    }
 }
 
 /// What network outputs depend on.
@@ -155,7 +136,7 @@ struct Walk<'m> {
     file: &'m Bytes,
     graph: &'m GraphProto,
     links: &'m Links<'m>,
-    opset: i64,
+    sets: OperatorSets<'m>,
     bound: &'m BTreeMap<String, u64>,
     /// Functions of the model by domain and name.
     functions: BTreeSet<(&'m str, &'m str)>,
@@ -165,6 +146,7 @@ struct Walk<'m> {
     budget: u64,
     opaque: BTreeMap<String, usize>,
     as_declared: Vec<String>,
+    at_bound: Vec<String>,
     known: Propagated,
 }
 
@@ -224,12 +206,19 @@ impl<'m> Walk<'m> {
         let is_function = self
             .functions
             .contains(&(node.domain.as_str(), node.op_type.as_str()));
+        if let (false, Err(fault)) = (is_function, self.sets.check(node)) {
+            let at = path(index, node);
+            problems.push(Problem::Node { at, fault });
+            return;
+        }
         let effect = match rule(&node.domain, &node.op_type).filter(|_| !is_function) {
             Some(rule) => match rule(&self.site(index, &reads)) {
                 Err(fault @ Fault::NotConstant { .. }) => {
                     self.taken_as_declared(index, live).ok_or(fault)
                 }
-                result => result.and_then(|effect| checked(index, self.links, effect)),
+                result => result
+                    .and_then(|effect| checked(index, self.links, effect))
+                    .map(|effect| self.sharpened(index, live, effect)),
             },
             None => match self.opaque(index, live) {
                 Ok(effect) => Ok(effect),
@@ -251,7 +240,7 @@ impl<'m> Walk<'m> {
     fn site<'a>(&'a self, index: usize, reads: &[Option<Slot>]) -> Site<'a> {
         let operands = &reads[..self.links.operands[index]];
         Site {
-            opset: self.opset,
+            opset: self.sets.version(&self.graph.node[index].domain),
             attributes: Attributes(&self.graph.node[index].attribute),
             inputs: operands
                 .iter()
@@ -286,6 +275,28 @@ impl<'m> Walk<'m> {
             effect.parameters_from = 1;
         }
         Some(effect)
+    }
+
+    /// Takes declared extents where the rule knows only how large they can get.
+    fn sharpened(&mut self, index: usize, live: &[bool], mut effect: Effect) -> Effect {
+        let is_bounded = |output: &Produced| !output.bounded.is_empty();
+        if !effect.outputs.iter().any(is_bounded) {
+            return effect;
+        }
+        let used = self.used(index, live);
+        for (output, name) in effect.outputs.iter_mut().zip(used) {
+            let Some(name) = name.filter(|_| is_bounded(output)) else {
+                continue;
+            };
+            match self.declarations.value(name) {
+                Some(declared) if output.admits(&declared) => {
+                    output.shape = declared.shape;
+                    self.as_declared.push(name.to_owned());
+                }
+                Some(_) | None => self.at_bound.push(name.to_owned()),
+            }
+        }
+        effect
     }
 
     /// An operator that we can place but do not understand.
@@ -450,6 +461,10 @@ impl<'m> Walk<'m> {
         if !self.as_declared.is_empty() {
             let tensors = std::mem::take(&mut self.as_declared);
             self.known.warnings.push(Warning::TakenAsDeclared(tensors));
+        }
+        if !self.at_bound.is_empty() {
+            let tensors = std::mem::take(&mut self.at_bound);
+            self.known.warnings.push(Warning::TakenAtBound(tensors));
         }
         let contradictions = self.declarations.contradictions(|name| self.inferred(name));
         if !contradictions.is_empty() {
