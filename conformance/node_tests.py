@@ -124,11 +124,12 @@ class NodeTest:
         """Element type and shape of each result."""
         return {name: (spelled(tensor.data_type), list(tensor.dims)) for name, tensor in self.values("output").items()}
 
-    def rewritten(self):
+    def rewritten(self, probed=True):
         """The model with fixed inputs, constants where they decide a shape, no declared results, and a probe for each result.
 
         A probe is `Where(condition, padded, padded)` with a condition that is an input, so that constants and empty tensors too are
         results that a frame has to compute; `padded` is one element longer along each axis.
+        Without probes, the results stay declared.
         """
         model = onnx.ModelProto()
         model.CopyFrom(self.model)
@@ -148,10 +149,12 @@ class NodeTest:
                 graph.input.append(helper.make_tensor_value_info(port.name, tensor.data_type, list(tensor.dims)))
             else:
                 graph.input.append(port)
+        del graph.value_info[:]
+        if not probed:
+            return model
         expected = self.values("output")
         outputs = [port.name for port in graph.output]
         del graph.output[:]
-        del graph.value_info[:]
         opset = next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), None)
         if opset is None:
             opset = 18
