@@ -943,16 +943,20 @@ proptest! {
             "Transpose", "Squeeze", "Unsqueeze", "Flatten", "TopK", "OneHot", "ReduceSum", "Resize", "DepthToSpace", "SpaceToDepth",
             "Range", "ConstantOfShape", "GatherND", "LSTM", "Softmax", "LayerNormalization", "MatMul", "CumSum", "Trilu", "Shape", "Mod",
             "Pow", "Einsum", "NonZero", "Col2Im", "BatchNormalization", "QLinearConv", "AffineGrid", "RoiAlign", "Cast", "Upsample", "LRN",
+            "Attention", "LinearAttention", "RotaryEmbedding", "TensorScatter", "CausalConvWithState", "DeformConv", "MaxUnpool", "CenterCropPad",
+            "Det", "DFT", "STFT", "HannWindow", "MelWeightMatrix", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss", "Unique", "Compress",
+            "NonMaxSuppression", "StringSplit", "TfIdfVectorizer", "ScatterND", "ScatterElements", "GatherElements", "BitShift", "BitCast",
+            "SwiGLU", "Optional", "OptionalHasElement", "ReduceProd", "ReduceMean", "GridSample",
         ]),
         extents in prop::collection::vec(prop_oneof![0i64..5, Just(i64::MAX), Just(1 << 40), Just(1 << 31)], 0..5),
         numbers in prop::collection::vec(prop_oneof![-4i64..5, any::<i64>(), Just(i64::MIN), Just(i64::MAX)], 0..6),
         more in prop::collection::vec(prop_oneof![-4i64..5, any::<i64>()], 0..6),
-        opset in 1i64..25,
+        opset in 1i64..30,
     ) {
-        let text = ["kernel_shape", "strides", "pads", "dilations", "output_padding", "perm", "axes", "shape", "split", "starts", "ends"];
+        let text = ["kernel_shape", "strides", "pads", "dilations", "output_padding", "perm", "axes", "shape", "split", "starts", "ends", "ngram_indexes"];
         let mut attributes: Vec<_> = text.iter().map(|&name| (name, Attribute::Ints(&numbers))).collect();
         let first = more.first().copied().unwrap_or(1);
-        attributes.extend(["axis", "group", "blocksize", "k", "hidden_size", "size", "batch_dims", "to", "output_height"].map(|name| (name, Int(first))));
+        attributes.extend(["axis", "group", "blocksize", "k", "hidden_size", "size", "batch_dims", "to", "output_height", "q_num_heads", "kv_num_heads", "onesided", "inverse", "maxsplit"].map(|name| (name, Int(first))));
         attributes.push(("equation", Attribute::Text("ij,...k->ik")));
         // Odd seeds leave attributes out, so that newer versions read operands.
         if first % 2 != 0 {

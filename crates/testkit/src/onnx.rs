@@ -13,8 +13,12 @@ pub mod dtype {
     pub const INT8: i32 = 3;
     /// 64-bit signed integer.
     pub const INT64: i32 = 7;
+    /// Text.
+    pub const STRING: i32 = 8;
     /// Truth value.
     pub const BOOL: i32 = 9;
+    /// 64-bit floating point.
+    pub const DOUBLE: i32 = 11;
 }
 
 /// A protobuf message under construction.

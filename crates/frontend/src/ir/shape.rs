@@ -13,6 +13,7 @@ pub enum DataType {
     Float16,
     BFloat16,
     Float8,
+    Float6,
     Float4,
     Int64,
     Int32,
@@ -42,6 +43,7 @@ impl DataType {
             Self::Float | Self::Int32 | Self::Uint32 => 32,
             Self::Float16 | Self::BFloat16 | Self::Int16 | Self::Uint16 => 16,
             Self::Float8 | Self::Int8 | Self::Uint8 | Self::Bool => 8,
+            Self::Float6 => 6,
             Self::Float4 | Self::Int4 | Self::Uint4 => 4,
             Self::Int2 | Self::Uint2 => 2,
         }
@@ -55,6 +57,7 @@ impl DataType {
             Self::Float16 => "float16",
             Self::BFloat16 => "bfloat16",
             Self::Float8 => "float8",
+            Self::Float6 => "float6",
             Self::Float4 => "float4",
             Self::Int64 => "int64",
             Self::Int32 => "int32",

@@ -62,6 +62,8 @@ mod kind {
     pub(super) const TENSOR: i32 = 4;
     pub(super) const FLOATS: i32 = 6;
     pub(super) const INTS: i32 = 7;
+    pub(super) const STRINGS: i32 = 8;
+    pub(super) const SPARSE_TENSOR: i32 = 11;
 }
 
 impl<'a> Attributes<'a> {
@@ -113,6 +115,12 @@ impl<'a> Attributes<'a> {
             })
     }
 
+    /// How many texts a list has.
+    pub(super) fn strings(self, attribute: &'static str) -> Result<Option<usize>, Fault> {
+        self.typed(attribute, kind::STRINGS, "a list of texts")
+            .map(|found| found.map(|proto| proto.strings.len()))
+    }
+
     pub(super) fn tensor(self, attribute: &'static str) -> Result<Option<&'a TensorProto>, Fault> {
         let expected = "a tensor";
         let Some(proto) = self.typed(attribute, kind::TENSOR, expected)? else {
@@ -127,6 +135,25 @@ impl<'a> Attributes<'a> {
     fn find(self, attribute: &str) -> Option<&'a AttributeProto> {
         let own = self.own.iter().find(|own| own.name == attribute)?;
         resolve(own, self.environment)
+    }
+
+    /// Element type and extents of a sparse constant, which is a dense one to whoever reads it.
+    pub(super) fn sparse_tensor(
+        self,
+        attribute: &'static str,
+    ) -> Result<Option<(i64, &'a [i64])>, Fault> {
+        let expected = "a sparse tensor";
+        let Some(proto) = self.typed(attribute, kind::SPARSE_TENSOR, expected)? else {
+            return Ok(None);
+        };
+        let sparse = proto.sparse_tensor.as_deref();
+        let values = sparse.and_then(|sparse| sparse.values.as_ref().zip(Some(&sparse.dims)));
+        values
+            .map(|(values, dims)| Some((i64::from(values.data_type), dims.as_slice())))
+            .ok_or(Fault::AttributeType {
+                attribute,
+                expected,
+            })
     }
 
     fn typed(

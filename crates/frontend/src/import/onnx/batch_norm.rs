@@ -197,7 +197,7 @@ fn normalization(links: &Links<'_>, known: &Propagated, index: usize) -> Option<
 /// Whether a batch normalisation takes its statistics from its parameters, one a channel.
 fn infers(links: &Links<'_>, node: usize) -> bool {
     let attributes = links.attributes(node);
-    let opset = links.opset(node).unwrap_or(1);
+    let opset = links.opset(node);
     // Statistics as further results are what tells training between the attributes `is_test` and `training_mode`.
     let results = links.nodes[node].writes.iter().flatten().count();
     let trains = attributes.is_set("training_mode").unwrap_or(true)

@@ -16,7 +16,7 @@ use super::body::Body;
 use super::captures::bodies;
 use super::infer::{Effect, Produced};
 use super::link::{Place, Scope, Slot, index as step};
-use super::opsets::Opsets;
+use super::operator_sets::OperatorSets;
 use super::propagate::{Operator, Walk};
 use super::value::{Data, Value, resolve_axis};
 use super::wire::{FunctionProto, GraphProto, NodeProto};
@@ -54,7 +54,7 @@ impl<'m> Walk<'_, 'm> {
                 &node.proto.attribute,
                 around.environment.as_deref(),
             ))),
-            opsets: Rc::new(Opsets::of(&function.opset_import).or(&around.opsets)),
+            sets: Rc::new(OperatorSets::imported(&function.opset_import).within(&around.sets)),
             place: Place {
                 path: self.links.steps(index),
                 body: Some(format!("function `{}`", function.name)),
@@ -439,7 +439,7 @@ impl<'m> Walk<'_, 'm> {
     fn scanned(&self, index: usize, operands: &[Option<Slot>]) -> Result<Scanned, Fault> {
         const WITHOUT_BATCH: i64 = 9;
         let attributes = self.links.attributes(index);
-        let has_batch = self.links.opset(index).unwrap_or(1) < WITHOUT_BATCH;
+        let has_batch = self.links.opset(index) < WITHOUT_BATCH;
         // The lengths of the sequences come first there.
         let operands = &operands[usize::from(has_batch).min(operands.len())..];
         let count = attributes
@@ -512,7 +512,7 @@ impl<'m> Walk<'_, 'm> {
                 .map(|graph| Body::of_graph(graph).declared())
                 .unwrap_or_default(),
             environment: around.environment.clone(),
-            opsets: Rc::clone(&around.opsets),
+            sets: Rc::clone(&around.sets),
             place: Place {
                 path,
                 body: Some(format!("a body of {}", self.links.path(index))),

@@ -296,7 +296,9 @@ impl Problem {
             | Self::Unsupported { .. }
             | Self::NothingToMap
             | Self::More(_) => true,
-            Self::Node { fault, .. } => matches!(fault, Fault::NotConstant { .. }),
+            Self::Node { fault, .. } => {
+                matches!(fault, Fault::NotConstant { .. } | Fault::NoTensor { .. })
+            }
             Self::NoOpset
             | Self::Constant { .. }
             | Self::WrittenTwice { .. }
@@ -357,6 +359,38 @@ pub enum Fault {
         attribute: &'static str,
         /// What is needed.
         expected: &'static str,
+    },
+    /// An operator that came after the version that the model imports.
+    #[error(
+        "does not exist in version {imported} of {domain}, which the model imports; version {since} has it"
+    )]
+    NewerOperator {
+        /// The operator set's domain.
+        domain: String,
+        /// Its version by the model.
+        imported: i64,
+        /// The first version with the operator.
+        since: i64,
+    },
+    /// An operator that the version that the model imports has no more.
+    #[error(
+        "does not exist in version {imported} of {domain}, which the model imports; version {removed} removed it"
+    )]
+    RemovedOperator {
+        /// The operator set's domain.
+        domain: String,
+        /// Its version by the model.
+        imported: i64,
+        /// The first version without the operator.
+        removed: i64,
+    },
+    /// An operator on something else than tensors.
+    #[error(
+        "works on {what}, which are not supported; export the model with tensors of fixed number"
+    )]
+    NoTensor {
+        /// What it reads or writes.
+        what: &'static str,
     },
     /// An operand that decides a shape is computed from an input.
     #[error("operand `{operand}` must be a constant, since its values decide the result's shape")]
@@ -466,11 +500,15 @@ impl Fault {
             | Self::TooManyResults { .. } => {
                 Some("the operator's definition for the imported operator set says what it needs")
             }
+            Self::NewerOperator { .. } | Self::RemovedOperator { .. } => Some(
+                "export with the operator set that has it, or convert the model (onnx.version_converter)",
+            ),
             Self::UnknownType { .. } => Some("the file uses a type that came after ONNX 1.23"),
             Self::Value { .. }
             | Self::Overflow { .. }
             | Self::TooManyAxes { .. }
             | Self::Type { .. }
+            | Self::NoTensor { .. }
             | Self::Hint { .. } => None,
         }
     }

@@ -199,7 +199,7 @@ impl Search<'_, '_> {
     }
 
     fn is_along_last_axis(&self, operator: &Operator, rank: usize) -> bool {
-        let has_one = self.links.opset(operator.node).unwrap_or(1) >= ALONG_ONE_AXIS;
+        let has_one = self.links.opset(operator.node) >= ALONG_ONE_AXIS;
         let default = if has_one { -1 } else { 1 };
         let attributes = self.links.attributes(operator.node);
         let axis = attributes.int_or("axis", default);
@@ -313,7 +313,7 @@ impl Edits<'_, '_> {
 
     fn split(&mut self, reader: usize, slot: Slot, axis: usize, names: &[String]) {
         let mut attribute = vec![integer("axis", axis)];
-        if self.links.opset(reader).unwrap_or(1) >= SAYS_RESULTS {
+        if self.links.opset(reader) >= SAYS_RESULTS {
             attribute.push(integer("num_outputs", names.len()));
         }
         let name = self.links.names[slot].clone().into_owned();

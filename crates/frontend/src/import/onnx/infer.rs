@@ -18,7 +18,7 @@ pub(super) type Rule = fn(&Site<'_>) -> Result<Effect, Fault>;
 /// A node whose operands are known.
 #[derive(Debug)]
 pub(super) struct Site<'a> {
-    /// Version of the default operator set.
+    /// Version of the operator set of the node's domain.
     pub(super) opset: i64,
     pub(super) attributes: Attributes<'a>,
     pub(super) inputs: Vec<Option<&'a Value>>,
@@ -137,16 +137,46 @@ impl<'a> Site<'a> {
         }
     }
 
-    /// Integers that older operator sets have as attribute and newer ones as operand.
-    pub(super) fn integers_or_attribute(
+    /// Integers that are an attribute before version `since` and an operand of the same name from then on.
+    pub(super) fn integers_by_version(
         &self,
-        attribute: &'static str,
+        name: &'static str,
         position: usize,
+        since: i64,
     ) -> Result<Option<&'a [i64]>, Fault> {
-        match self.attributes.ints(attribute)? {
-            Some(values) => Ok(Some(values)),
-            None => self.integers(position, attribute),
+        if self.opset < since {
+            self.attributes.ints(name)
+        } else {
+            self.integers(position, name)
         }
+    }
+
+    /// The same where they cannot be left out.
+    pub(super) fn required_by_version(
+        &self,
+        name: &'static str,
+        position: usize,
+        since: i64,
+    ) -> Result<&'a [i64], Fault> {
+        self.integers_by_version(name, position, since)?
+            .ok_or(if self.opset < since {
+                Fault::MissingAttribute { attribute: name }
+            } else {
+                Fault::MissingOperand {
+                    position,
+                    operand: name,
+                }
+            })
+    }
+
+    /// The integers of an operand that cannot be left out.
+    pub(super) fn required_integers(
+        &self,
+        position: usize,
+        operand: &'static str,
+    ) -> Result<&'a [i64], Fault> {
+        self.integers(position, operand)?
+            .ok_or(Fault::MissingOperand { position, operand })
     }
 
     /// A constant in an attribute.
@@ -174,9 +204,9 @@ impl Produced {
         }
     }
 
-    /// The same with extents that are only upper bounds.
-    pub(super) fn at_most(mut self, axes: impl IntoIterator<Item = usize>) -> Self {
-        self.bounded.extend(axes);
+    /// The same with the extent of `axis` as a mere bound.
+    pub(super) fn bounded_along(mut self, axis: usize) -> Self {
+        self.bounded.push(axis);
         self
     }
 
@@ -191,14 +221,8 @@ impl Produced {
         let data = data.filter(|data| {
             count == Some(data.len() as u64) && Data::is_small(self.dtype, data.len() as u64)
         });
-        // Exact in double precision, then rounded, is what single precision gives: a floor behind it must see the same number.
-        self.data = data.map(|data| {
-            if self.dtype == DataType::Float {
-                data.into_single_precision()
-            } else {
-                data
-            }
-        });
+        // Exact in double precision, then rounded, is what a shorter type gives: a floor behind it must see the same number.
+        self.data = data.map(|data| data.rounded_to(self.dtype));
         self
     }
 

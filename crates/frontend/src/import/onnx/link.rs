@@ -13,7 +13,7 @@ use bytes::Bytes;
 use super::attributes::{Attributes, Environment};
 use super::body::Body;
 use super::captures::captures;
-use super::opsets::Opsets;
+use super::operator_sets::OperatorSets;
 use super::payload::{Constant, constant};
 use super::value::Data;
 use super::wire::{NodeProto, ValueInfoProto};
@@ -73,7 +73,7 @@ pub(super) struct Scope<'m> {
     pub(super) declared: HashMap<&'m str, &'m ValueInfoProto>,
     /// Attributes of the call.
     pub(super) environment: Option<Rc<Environment<'m>>>,
-    pub(super) opsets: Rc<Opsets>,
+    pub(super) sets: Rc<OperatorSets<'m>>,
     pub(super) place: Place,
 }
 
@@ -117,7 +117,7 @@ impl<'m> Links<'m> {
     pub(super) fn of(
         file: &Bytes,
         graph: &'m super::wire::GraphProto,
-        opsets: Opsets,
+        sets: OperatorSets<'m>,
         problems: &mut Vec<Problem>,
     ) -> Self {
         let body = Body::of_graph(graph);
@@ -131,7 +131,7 @@ impl<'m> Links<'m> {
                 slots: HashMap::new(),
                 declared: body.declared(),
                 environment: None,
-                opsets: Rc::new(opsets),
+                sets: Rc::new(sets),
                 place: Place::default(),
             }],
             inner: HashSet::new(),
@@ -210,10 +210,14 @@ impl<'m> Links<'m> {
         }
     }
 
-    /// The version of the operator set that a node's type belongs to; `None` if it is not imported.
-    pub(super) fn opset(&self, node: usize) -> Option<i64> {
-        let node = &self.nodes[node];
-        self.scopes[node.scope].opsets.version(&node.proto.domain)
+    /// The operator sets that a node's types belong to.
+    pub(super) fn sets(&self, node: usize) -> &OperatorSets<'m> {
+        &self.scopes[self.nodes[node].scope].sets
+    }
+
+    /// The version of the operator set that a node's type belongs to.
+    pub(super) fn opset(&self, node: usize) -> i64 {
+        self.sets(node).version(&self.nodes[node].proto.domain)
     }
 
     /// Where a node stands.

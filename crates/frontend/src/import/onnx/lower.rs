@@ -11,7 +11,8 @@ use crate::ir::{VerifiedGraph, verify};
 
 use super::assemble::{Identity, assemble};
 use super::link::Links;
-use super::propagate::{Propagated, opsets, propagate};
+use super::operator_sets::OperatorSets;
+use super::propagate::{Propagated, propagate};
 use super::wire::ModelProto;
 use super::{
     ImportError, NodePath, Problem, batch_norm, decode, digest, file, heads, limits, padding,
@@ -115,6 +116,26 @@ pub enum Warning {
     UnusedHints(Vec<String>),
     /// No attention has heads that could be operators of their own.
     NoHeads,
+    /// A file format (`ir_version`) that is older or newer than those known.
+    OtherFormat {
+        /// The file's.
+        version: i64,
+        /// The oldest one known.
+        oldest: i64,
+        /// The newest one known.
+        newest: i64,
+    },
+    /// A version of an operator set that is older or newer than those known.
+    OtherOperatorSet {
+        /// Its domain.
+        domain: String,
+        /// The version that the model imports.
+        version: i64,
+        /// The oldest one that is held against the standard.
+        oldest: i64,
+        /// The newest one known.
+        newest: i64,
+    },
     /// Inputs that no output depends on; they are left out.
     UnreadInputs(Vec<String>),
     /// Outputs that no input can change; they are left out.
@@ -184,9 +205,12 @@ pub(super) fn follow<'m>(
     let graph = model.graph.as_ref().ok_or(ImportError::NoGraph)?;
     symbols::check_bindings(graph, &options.dims)?;
     let mut problems = Vec::new();
-    let opsets = opsets(model, &mut problems);
-    let mut links = Links::of(bytes, graph, opsets, &mut problems);
-    let propagated = propagate(bytes, model, &mut links, options, &mut problems)?;
+    let sets = OperatorSets::of(model, &mut problems);
+    let mut warnings = sets.warnings(model);
+    let mut links = Links::of(bytes, graph, sets, &mut problems);
+    let mut propagated = propagate(bytes, model, &mut links, options, &mut problems)?;
+    warnings.append(&mut propagated.warnings);
+    propagated.warnings = warnings;
     Ok(Followed {
         links,
         propagated,
@@ -369,6 +393,23 @@ impl fmt::Display for Warning {
             ),
             Self::NoHeads => f.write_str(
                 "no attention was found whose heads could be exposed: two batched products with a softmax between them, of which nothing else is read",
+            ),
+            Self::OtherFormat {
+                version,
+                oldest,
+                newest,
+            } => write!(
+                f,
+                "the file format is of version {version} (`ir_version`), and versions {oldest} to {newest} are known"
+            ),
+            Self::OtherOperatorSet {
+                domain,
+                version,
+                oldest,
+                newest,
+            } => write!(
+                f,
+                "the model imports version {version} of {domain}, and versions {oldest} to {newest} are known; operators are taken by the nearest of them"
             ),
             Self::UnreadInputs(inputs) => {
                 write!(

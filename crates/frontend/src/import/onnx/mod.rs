@@ -16,6 +16,8 @@ mod digest;
 
 mod attributes;
 
+mod half;
+
 mod value;
 
 mod payload;
@@ -28,8 +30,6 @@ mod captures;
 
 mod body;
 
-mod opsets;
-
 mod hints;
 
 mod link;
@@ -37,6 +37,8 @@ mod link;
 mod order;
 
 mod infer;
+
+mod operator_sets;
 
 mod ops;
 

@@ -212,7 +212,7 @@ fn can_pad(links: &Links<'_>, known: &Propagated, reader: usize, padding: &Paddi
         ("Conv", Fill::Zero) => true,
         // A last window that hangs over the end would count other elements.
         ("AveragePool", Fill::Zero) => {
-            links.opset(operator.node) >= Some(COUNTS_PADDING)
+            links.opset(operator.node) >= COUNTS_PADDING
                 && !is_set("ceil_mode")
                 && (!pads_itself || is_set("count_include_pad"))
                 && is_narrow(attributes, &padding.added)

@@ -7,9 +7,9 @@ use bytes::Bytes;
 use crate::ir::{DataType, Shape, WeightRef};
 
 use super::decode::varint;
-use super::value::{Data, Value, data_type, elements, extents};
+use super::value::{Data, Value, data_type, elements, extents, is_real};
 use super::wire::TensorProto;
-use super::{Fault, limits};
+use super::{Fault, half, limits};
 
 /// A constant and where it lies.
 #[derive(Clone, Debug)]
@@ -137,6 +137,7 @@ fn typed_piece(tensor: &TensorProto, dtype: DataType) -> Result<Piece<'_>, Strin
         | DataType::Float16
         | DataType::BFloat16
         | DataType::Float8
+        | DataType::Float6
         | DataType::Float4 => (&tensor.int32_data, false),
         DataType::String => unreachable!("strings were handled before"),
     };
@@ -214,14 +215,14 @@ fn stays_inside(location: &str) -> bool {
 
 /// The elements; `None` if they do not fit the types that are propagated.
 fn read(dtype: DataType, piece: Piece<'_>, count: u64) -> Option<Data> {
-    let is_real = matches!(dtype, DataType::Float | DataType::Double);
+    let is_real = is_real(dtype);
     match piece {
         Piece::Nothing if is_real => Some(Data::Reals(Vec::new())),
         Piece::Nothing => Some(Data::Integers(Vec::new())),
         Piece::Raw(bytes) if is_real => Some(Data::Reals(reals(dtype, bytes))),
         Piece::Raw(bytes) => integers(dtype, bytes).map(Data::Integers),
-        // Floating-point numbers have fields of their own.
-        Piece::Varints(_) if is_real => None,
+        // Half-precision numbers come as their bits; longer ones have fields of their own.
+        Piece::Varints(bytes) if is_real => halves(dtype, bytes, count).map(Data::Reals),
         Piece::Varints(bytes) => varints(dtype, bytes, count).map(Data::Integers),
     }
 }
@@ -233,6 +234,12 @@ fn reals(dtype: DataType, bytes: &[u8]) -> Vec<f64> {
             .iter()
             .map(|&chunk| f64::from_le_bytes(chunk))
             .collect()
+    } else if matches!(dtype, DataType::Float16 | DataType::BFloat16) {
+        let (chunks, _) = bytes.as_chunks::<2>();
+        chunks
+            .iter()
+            .map(|&chunk| half::read(u16::from_le_bytes(chunk), dtype))
+            .collect()
     } else {
         let (chunks, _) = bytes.as_chunks::<4>();
         chunks
@@ -240,6 +247,14 @@ fn reals(dtype: DataType, bytes: &[u8]) -> Vec<f64> {
             .map(|&chunk| f64::from(f32::from_le_bytes(chunk)))
             .collect()
     }
+}
+
+fn halves(dtype: DataType, bytes: &[u8], count: u64) -> Option<Vec<f64>> {
+    let bits = varints(dtype, bytes, count)?;
+    bits.into_iter()
+        .map(|bits| u16::try_from(bits).ok())
+        .map(|bits| Some(half::read(bits?, dtype)))
+        .collect()
 }
 
 fn integers(dtype: DataType, bytes: &[u8]) -> Option<Vec<i64>> {

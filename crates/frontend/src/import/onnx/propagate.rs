@@ -16,8 +16,8 @@ use super::hints::Hints;
 use super::infer::{Effect, Pass, Produced, Site};
 use super::link::{Links, Origin, Slot, spelled};
 use super::lower::{Folded, ImportOptions, Warning};
+use super::operator_sets::{DEFAULT, domain};
 use super::ops::rule;
-use super::opsets::{Opsets, normal};
 use super::order::order;
 use super::value::{Data, Value};
 use super::wire::{FunctionProto, GraphProto, ModelProto};
@@ -102,23 +102,10 @@ pub(super) fn propagate<'m>(
     Ok(walk.known)
 }
 
-/// The operator sets that a model means.
-pub(super) fn opsets(model: &ModelProto, problems: &mut Vec<Problem>) -> Opsets {
-    let opsets = Opsets::of(&model.opset_import);
-    // The field came with IR version 3.
-    if opsets.version("").is_none() && model.ir_version.unwrap_or(0) >= 3 {
-        let mut nodes = model.graph.iter().flat_map(|graph| &graph.node);
-        if nodes.any(|node| normal(&node.domain).is_empty()) {
-            problems.push(Problem::NoOpset);
-        }
-    }
-    opsets.or_default(1)
-}
-
 /// Functions of the model by domain, name and overload.
 fn functions(model: &ModelProto) -> HashMap<(&str, &str, &str), &FunctionProto> {
     let named = model.functions.iter().map(|function| {
-        let domain = normal(&function.domain);
+        let domain = domain(&function.domain);
         (
             (domain, function.name.as_str(), function.overload.as_str()),
             function,
@@ -266,15 +253,19 @@ impl<'m> Walk<'_, 'm> {
 
     fn visit(&mut self, index: usize) -> Result<(), ImportError> {
         let proto = self.links.nodes[index].proto;
-        let domain = normal(&proto.domain);
+        let domain = domain(&proto.domain);
         let key = (domain, proto.op_type.as_str(), proto.overload.as_str());
         if let Some(&function) = self.functions.get(&key) {
             return self.call(index, function);
         }
+        if let Err(fault) = self.links.sets(index).check(proto) {
+            self.fault(index, fault);
+            return Ok(());
+        }
         match (domain, proto.op_type.as_str()) {
-            ("", "If") => self.condition(index),
-            ("", "Loop") => self.repeat(index),
-            ("", "Scan") => self.scan(index),
+            (DEFAULT, "If") => self.condition(index),
+            (DEFAULT, "Loop") => self.repeat(index),
+            (DEFAULT, "Scan") => self.scan(index),
             _ => {
                 self.apply(index);
                 Ok(())
@@ -362,7 +353,7 @@ impl<'m> Walk<'_, 'm> {
     fn site<'a>(&'a self, index: usize, reads: &[Option<Slot>]) -> Site<'a> {
         let node = &self.links.nodes[index];
         Site {
-            opset: self.links.opset(index).unwrap_or(1),
+            opset: self.links.opset(index),
             attributes: self.links.attributes(index),
             inputs: reads[..node.operands]
                 .iter()
@@ -531,10 +522,17 @@ impl<'m> Walk<'_, 'm> {
         for &axis in &produced.bounded {
             let most = produced.shape.0[axis];
             let symbol = declaration.and_then(|value| symbols::symbol(value, axis));
+            let declared = declaration.and_then(|value| symbols::fixed(value, axis));
+            let declared = declared.filter(|&declared| declared <= most);
             let hint = self
                 .hints
                 .extent(&tensor, axis)
                 .or_else(|| self.hints.symbol(symbol?));
+            if let (None, Some(declared)) = (hint, declared) {
+                produced.shape.0[axis] = declared;
+                self.as_declared.push(format!("{tensor}[{axis}]"));
+                continue;
+            }
             match hint {
                 Some(hint) if hint > most => {
                     return Err(Fault::Hint { axis, hint, most });

@@ -142,6 +142,14 @@ pub(super) fn input(
     Ok((dtype, shape))
 }
 
+/// The extent of an axis, if it is declared as a number.
+pub(super) fn fixed(value: &ValueInfoProto, axis: usize) -> Option<u64> {
+    match Extent::of(dimensions(value)?.get(axis)?) {
+        Extent::Fixed(extent) => Some(extent),
+        Extent::Symbol(_) | Extent::Unknown | Extent::Negative(_) => None,
+    }
+}
+
 /// The symbol of an axis, if its extent is declared as one.
 pub(super) fn symbol(value: &ValueInfoProto, axis: usize) -> Option<&str> {
     match Extent::of(dimensions(value)?.get(axis)?) {

@@ -2,7 +2,7 @@
 
 use crate::ir::{DataType, Shape};
 
-use super::{Fault, limits};
+use super::{Fault, half, limits};
 
 /// A tensor during import.
 #[derive(Clone, Debug)]
@@ -37,11 +37,11 @@ impl Data {
             | DataType::Uint16
             | DataType::Uint8
             | DataType::Bool => elements <= limits::INTEGERS,
-            DataType::Float | DataType::Double => elements <= limits::REALS,
-            // Half-precision scales and bounds would need conversions that nothing else needs.
-            DataType::Float16
-            | DataType::BFloat16
-            | DataType::Float8
+            DataType::Float | DataType::Double | DataType::Float16 | DataType::BFloat16 => {
+                elements <= limits::REALS
+            }
+            DataType::Float8
+            | DataType::Float6
             | DataType::Float4
             | DataType::Int4
             | DataType::Int2
@@ -55,7 +55,7 @@ impl Data {
 
     /// No elements of this type; `None` for types that are not propagated.
     pub(super) fn empty(dtype: DataType) -> Option<Self> {
-        let is_real = matches!(dtype, DataType::Float | DataType::Double);
+        let is_real = is_real(dtype);
         let is_propagated = Self::is_small(dtype, 0);
         is_propagated.then(|| {
             if is_real {
@@ -73,13 +73,12 @@ impl Data {
         }
     }
 
-    /// The elements rounded as a `float` tensor holds them.
-    #[expect(clippy::cast_possible_truncation, reason = "rounding is the purpose")]
-    pub(super) fn into_single_precision(self) -> Self {
+    /// The elements rounded as a tensor of type `dtype` holds them.
+    pub(super) fn rounded_to(self, dtype: DataType) -> Self {
         match self {
             Self::Integers(values) => Self::Integers(values),
             Self::Reals(values) => {
-                let rounded = values.into_iter().map(|value| f64::from(value as f32));
+                let rounded = values.into_iter().map(|value| half::rounded(value, dtype));
                 Self::Reals(rounded.collect())
             }
         }
@@ -116,6 +115,14 @@ impl Data {
     }
 }
 
+/// Whether elements of this type are propagated as floating-point numbers.
+pub(super) const fn is_real(dtype: DataType) -> bool {
+    matches!(
+        dtype,
+        DataType::Float | DataType::Double | DataType::Float16 | DataType::BFloat16
+    )
+}
+
 /// The element type with ONNX's number `code`.
 pub(super) const fn data_type(code: i64) -> Result<DataType, Fault> {
     Ok(match code {
@@ -139,6 +146,7 @@ pub(super) const fn data_type(code: i64) -> Result<DataType, Fault> {
         21 => DataType::Uint4,
         22 => DataType::Int4,
         23 => DataType::Float4,
+        27 | 28 => DataType::Float6,
         25 => DataType::Uint2,
         26 => DataType::Int2,
         _ => return Err(Fault::UnknownType { code }),

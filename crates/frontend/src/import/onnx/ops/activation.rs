@@ -112,11 +112,10 @@ fn test(site: &Site<'_>) -> Result<Effect, Fault> {
 /// Bounds are operands, which may be left out, and were attributes before version 11.
 fn clip(site: &Site<'_>) -> Result<Effect, Fault> {
     let input = site.operand(0, "input")?;
-    let attributes = [site.attributes.float("min")?, site.attributes.float("max")?];
+    if site.opset < 11 {
+        return clip_by_attributes(site);
+    }
     let output = Produced::like(input).evaluated(|| {
-        if attributes.iter().any(Option::is_some) {
-            return None;
-        }
         let bound = |position| match site.optional(position) {
             None => Some(None),
             Some(bound) => bound.data.as_ref().map(Some),
@@ -156,6 +155,22 @@ fn clip(site: &Site<'_>) -> Result<Effect, Fault> {
     Effect::compute(OpClass::Activation, output)
         .with_parameters_from(1)
         .with_flops_per_element(SIMPLE)
+}
+
+fn clip_by_attributes(site: &Site<'_>) -> Result<Effect, Fault> {
+    let low = site.attributes.float("min")?.unwrap_or(f32::MIN);
+    let high = site.attributes.float("max")?.unwrap_or(f32::MAX);
+    let input = site.operand(0, "input")?;
+    let output = Produced::like(input).evaluated(|| match input.data.as_ref()? {
+        Data::Reals(values) => {
+            let clipped = values
+                .iter()
+                .map(|&value| value.max(f64::from(low)).min(f64::from(high)));
+            Some(Data::Reals(clipped.collect()))
+        }
+        Data::Integers(_) => None,
+    });
+    Effect::compute(OpClass::Activation, output).with_flops_per_element(SIMPLE)
 }
 
 fn prelu(site: &Site<'_>) -> Result<Effect, Fault> {

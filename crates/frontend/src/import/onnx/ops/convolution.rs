@@ -6,13 +6,16 @@ use crate::ir::{DataType, Work};
 
 use super::super::Fault;
 use super::super::infer::{Effect, Produced, Rule, Site};
-use super::super::value::{Value, product};
+use super::super::value::{Value, elements, extents, product};
 use super::window::Window;
 
 pub(super) const RULES: &[(&str, Rule)] = &[
+    ("CausalConvWithState", causal_conv),
+    ("Col2Im", col2im),
     ("Conv", conv),
     ("ConvInteger", conv_integer),
     ("ConvTranspose", conv_transpose),
+    ("DeformConv", deform_conv),
     ("QLinearConv", qlinear_conv),
 ];
 
@@ -22,18 +25,16 @@ const MACS: &str = "the number of multiply-accumulates";
 fn conv(site: &Site<'_>) -> Result<Effect, Fault> {
     let (image, filter) = operands(site, 0, 1)?;
     let effect = convolution(site, image, filter, image.dtype)?;
-    if site.optional(2).is_none() {
-        return Ok(effect);
+    biased(effect, site.optional(2))
+}
+
+/// The bias is an addition an element.
+fn biased(mut effect: Effect, bias: Option<&Value>) -> Result<Effect, Fault> {
+    if bias.is_some() {
+        let additions = elements(&effect.outputs[0].shape)?;
+        effect.work.other_flops = effect.work.other_flops.saturating_add(additions);
     }
-    let work = effect.work;
-    // The bias is an addition an element.
-    effect.with_flops_per_element(1).map(|biased| {
-        let other_flops = biased.work.other_flops;
-        biased.with_work(Work {
-            other_flops,
-            ..work
-        })
-    })
+    Ok(effect)
 }
 
 fn conv_integer(site: &Site<'_>) -> Result<Effect, Fault> {
@@ -170,7 +171,111 @@ fn conv_transpose(site: &Site<'_>) -> Result<Effect, Fault> {
     let depth = channels / group;
     let work = work(&window, rows, depth, columns, group)?;
     let shape: Vec<_> = [batch, features].into_iter().chain(spatial).collect();
-    Ok(Effect::compute(OpClass::ConvTranspose, Produced::new(image.dtype, shape)).with_work(work))
+    let output = Produced::new(image.dtype, shape);
+    let effect = Effect::compute(OpClass::ConvTranspose, output).with_work(work);
+    biased(effect, site.optional(2))
+}
+
+/// A convolution whose taps lie wherever the offsets say, between four pixels each.
+fn deform_conv(site: &Site<'_>) -> Result<Effect, Fault> {
+    let (image, filter) = operands(site, 0, 1)?;
+    let offset = site.operand(2, "offset")?;
+    let mut effect = convolution(site, image, filter, image.dtype)?;
+    let shape = &effect.outputs[0].shape.0;
+    if offset.shape.0.len() != shape.len() || offset.shape.0[2..] != shape[2..] {
+        return Err(mismatch(
+            image,
+            offset,
+            "there have to be offsets for each position of the result",
+        ));
+    }
+    let positions = shape[2..].iter().copied();
+    let taps = filter.shape.0[2..].iter().copied();
+    let sampled = image.shape.0[..2]
+        .iter()
+        .copied()
+        .chain(positions)
+        .chain(taps);
+    effect.work.other_flops = product("the number of operations", sampled.chain([8]))?;
+    biased(effect, site.optional(3))
+}
+
+/// A depthwise convolution over a sequence that sees nothing ahead, and the last inputs for the next frame.
+fn causal_conv(site: &Site<'_>) -> Result<Effect, Fault> {
+    let rank = "batch, channels and a sequence are needed";
+    let input = site.operand_of_rank(0, "input", 3..=3, rank)?;
+    let filter = site.operand_of_rank(1, "weight", 3..=3, rank)?;
+    let (batch, channels, length) = (input.shape.0[0], input.shape.0[1], input.shape.0[2]);
+    let kernel = filter.shape.0[2];
+    if filter.shape.0[..2] != [channels, 1] || kernel == 0 {
+        return Err(mismatch(
+            input,
+            filter,
+            "the filter has one kernel a channel",
+        ));
+    }
+    let rows = product(MACS, [batch, length])?;
+    let outputs = vec![
+        Produced::like(input),
+        Produced::new(input.dtype, vec![batch, channels, kernel - 1]),
+    ];
+    let activation = match site.attributes.string("activation")? {
+        None | Some("none") => 0,
+        Some(_) => product("the number of operations", [rows, channels, 9])?,
+    };
+    let work = Work {
+        macs: product(MACS, [rows, channels, kernel])?,
+        other_flops: activation,
+        rows,
+        columns: 1,
+        depth: kernel,
+        groups: channels,
+        kernel: [1, kernel],
+        stride: [1, 1],
+        dilation: [1, 1],
+        ..Work::default()
+    };
+    let effect = Effect::compute_all(OpClass::DepthwiseConv, outputs).with_work(work);
+    biased(effect, site.optional(2))
+}
+
+/// Adds the columns of overlapping blocks up to an image.
+fn col2im(site: &Site<'_>) -> Result<Effect, Fault> {
+    let columns =
+        site.operand_of_rank(0, "input", 3..=3, "batch, blocks and positions are needed")?;
+    let image = extents("image_shape", site.required_integers(1, "image_shape")?)?;
+    let block = extents("block_shape", site.required_integers(2, "block_shape")?)?;
+    if image.len() != block.len() {
+        return Err(Fault::Value {
+            what: "block_shape",
+            found: format!("{block:?}"),
+            expected: "it needs one number a spatial axis",
+        });
+    }
+    let area = product("the block", block.iter().copied())?;
+    let positions = Window::of(site, block)?.positions(&image, false)?;
+    let positions = product("the number of blocks", positions)?;
+    if columns.shape.0[1] % area != 0 || columns.shape.0[2] != positions {
+        return Err(Fault::Value {
+            what: "the operand's shape",
+            found: columns.shape.to_string(),
+            expected: "it needs the elements of a block and as many positions as the image has",
+        });
+    }
+    let shape = [
+        &[columns.shape.0[0], columns.shape.0[1] / area],
+        image.as_slice(),
+    ]
+    .concat();
+    let work = Work {
+        other_flops: elements(&columns.shape)?,
+        ..Work::default()
+    };
+    Ok(
+        Effect::compute(OpClass::Other, Produced::new(columns.dtype, shape))
+            .with_work(work)
+            .with_parameters_from(1),
+    )
 }
 
 /// A product of `rows × depth` and `depth × columns` for each group; `depth` or `columns` counts the positions of the window.

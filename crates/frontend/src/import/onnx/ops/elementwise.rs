@@ -14,7 +14,7 @@ pub(super) const RULES: &[(&str, Rule)] = &[
         Ok(unless_neutral(effect, site, 0))
     }),
     ("And", |site| logic(site, |a, b| a != 0 && b != 0)),
-    ("BitShift", unevaluated),
+    ("BitShift", bit_shift),
     ("BitwiseAnd", |site| {
         arithmetic(site, |a, b| Some(a & b), |_, _| f64::NAN)
     }),
@@ -56,6 +56,18 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("Sub", |site| {
         let effect = arithmetic(site, i64::checked_sub, |a, b| a - b)?;
         Ok(unless_neutral(effect, site, 0))
+    }),
+    ("SwiGLU", |site| {
+        let (gate, value) = (site.operand(0, "A")?, site.operand(1, "B")?);
+        if gate.shape != value.shape {
+            return Err(Fault::Mismatch {
+                left: gate.shape.clone(),
+                right: value.shape.clone(),
+                why: "gate and value need the same shape",
+            });
+        }
+        // A swish of eight operations, then a product.
+        Effect::compute(OpClass::Elementwise, Produced::like(gate)).with_flops_per_element(9)
     }),
     ("Sum", |site| {
         arithmetic(site, i64::checked_add, |a, b| a + b)
@@ -165,7 +177,23 @@ fn modulo(site: &Site<'_>) -> Result<Effect, Fault> {
             remainder
         })
     };
-    arithmetic(site, floored, |_, _| f64::NAN)
+    // Of integers only before version 28.
+    arithmetic(site, floored, |a, b| a - (a / b).floor() * b)
+}
+
+fn bit_shift(site: &Site<'_>) -> Result<Effect, Fault> {
+    // A left shift drops bits at the width of the type, which nothing that decides a shape relies on.
+    match site.attributes.string("direction")? {
+        // By a negative number, or by as many bits as there are, all that stays is the sign.
+        Some("RIGHT") => {
+            let shifted = |a: i64, b: i64| {
+                let bits = u32::try_from(b).map_or(63, |bits| bits.min(63));
+                Some(a >> bits)
+            };
+            arithmetic(site, shifted, |_, _| f64::NAN)
+        }
+        _ => unevaluated(site),
+    }
 }
 
 fn logic(site: &Site<'_>, of: fn(i64, i64) -> bool) -> Result<Effect, Fault> {

@@ -39,12 +39,10 @@ fn constant(site: &Site<'_>) -> Result<Effect, Fault> {
         reals(values, vec![values.len() as u64])
     } else if attributes.contains("value_string") {
         Produced::new(DataType::String, Vec::new())
-    } else if attributes.contains("value_strings") || attributes.contains("sparse_value") {
-        return Err(Fault::Value {
-            what: "the constant",
-            found: "a sparse tensor or a list of strings".to_owned(),
-            expected: "only dense tensors are supported",
-        });
+    } else if let Some(texts) = attributes.strings("value_strings")? {
+        Produced::new(DataType::String, vec![texts as u64])
+    } else if let Some((code, dims)) = attributes.sparse_tensor("sparse_value")? {
+        Produced::new(data_type(code)?, extents("an extent", dims)?)
     } else {
         return Err(Fault::MissingAttribute { attribute: "value" });
     };
@@ -139,7 +137,17 @@ fn real_range(site: &Site<'_>) -> Result<(u64, Option<Data>), Fault> {
         reason = "checked to be an integer from 0 to 1e15"
     )]
     let count = count as u64;
-    Ok((count, None))
+    let data = Data::is_small(DataType::Float, count).then(|| {
+        // Each element is rounded as the type of the result holds it, when it is kept.
+        let indices = std::iter::successors(Some(0.0), |index| Some(index + 1.0));
+        let values = (0..count).zip(indices);
+        Data::Reals(
+            values
+                .map(|(_, index): (u64, f64)| start + index * delta)
+                .collect(),
+        )
+    });
+    Ok((count, data))
 }
 
 fn zero_delta() -> Fault {

@@ -12,6 +12,7 @@ use super::super::value::{
 };
 
 pub(super) const RULES: &[(&str, Rule)] = &[
+    ("CenterCropPad", center_crop_pad),
     ("Concat", concat),
     ("Expand", expand),
     ("Pad", pad),
@@ -84,9 +85,9 @@ fn split(site: &Site<'_>) -> Result<Effect, Fault> {
     let input = site.operand(0, "input")?;
     let axis = resolve_axis(site.attributes.int_or("axis", 0)?, input.shape.0.len())?;
     let whole = input.shape.0[axis];
-    let parts = match site.integers_or_attribute("split", 1)? {
+    let parts = match site.integers_by_version("split", 1, 13)? {
         Some(parts) => extents("split", parts)?,
-        None => equal_parts(site, whole)?,
+        None => equal_parts(site, whole, axis)?,
     };
     let total = parts
         .iter()
@@ -120,7 +121,7 @@ fn split(site: &Site<'_>) -> Result<Effect, Fault> {
 }
 
 /// All parts are as large as the first, but for a smaller last one.
-fn equal_parts(site: &Site<'_>, whole: u64) -> Result<Vec<u64>, Fault> {
+fn equal_parts(site: &Site<'_>, whole: u64, axis: usize) -> Result<Vec<u64>, Fault> {
     let count = match site.attributes.int("num_outputs")? {
         None => site.outputs,
         Some(count) => usize::try_from(count).unwrap_or(usize::MAX),
@@ -133,6 +134,14 @@ fn equal_parts(site: &Site<'_>, whole: u64) -> Result<Vec<u64>, Fault> {
         });
     }
     let count = count as u64;
+    // A smaller last part came with version 18.
+    if site.opset < 18 && !whole.is_multiple_of(count) {
+        return Err(Fault::Value {
+            what: "the number of results",
+            found: format!("{count} for an extent of {whole} along axis {axis}"),
+            expected: "it has to divide it, where no `split` is given",
+        });
+    }
     let part = whole.div_ceil(count);
     Ok((0..count)
         .map(|index| whole.saturating_sub(index.saturating_mul(part)).min(part))
@@ -195,13 +204,8 @@ fn repeated(input: &Value, shape: &Shape, indices: impl FnOnce(&Shape) -> Vec<us
 fn pad(site: &Site<'_>) -> Result<Effect, Fault> {
     let input = site.operand(0, "data")?;
     let rank = input.shape.0.len();
-    let attribute = if site.opset < 2 { "paddings" } else { "pads" };
-    let pads = site
-        .integers_or_attribute(attribute, 1)?
-        .ok_or(Fault::MissingOperand {
-            position: 1,
-            operand: "pads",
-        })?;
+    let name = if site.opset < 2 { "paddings" } else { "pads" };
+    let pads = site.required_by_version(name, 1, 11)?;
     let axes: Vec<usize> = match site.integers(3, "axes")? {
         None => (0..rank).collect(),
         Some(axes) => axes
@@ -227,9 +231,103 @@ fn pad(site: &Site<'_>) -> Result<Effect, Fault> {
             })?;
         shape[axis] = extent("the padded extent", grown)?;
     }
-    let output = Produced::new(input.dtype, shape);
+    let output = Produced::new(input.dtype, shape.clone()).evaluated(|| {
+        let before: Vec<i64> = (0..rank)
+            .map(|axis| {
+                let position = axes.iter().rposition(|&padded| padded == axis);
+                position.map_or(0, |position| pads[position])
+            })
+            .collect();
+        surrounded(site, input, &shape, &before)
+    });
     if pads.iter().all(|&pad| pad == 0) {
         return Ok(Effect::view(output.with_data(input.data.clone())));
     }
     Ok(Effect::compute(OpClass::Pad, output).with_parameters_from(1))
+}
+
+/// The elements of a small constant that is padded with a constant, or cut where `before` is negative.
+fn surrounded(site: &Site<'_>, input: &Value, shape: &[u64], before: &[i64]) -> Option<Data> {
+    let is_constant = matches!(site.attributes.string("mode"), Ok(None | Some("constant")));
+    if !is_constant || site.opset < 11 || axes_repeat(site) {
+        return None;
+    }
+    let data = input.data.as_ref()?;
+    let fill = match site.optional(2) {
+        Some(fill) => fill.data.clone()?,
+        None => match data {
+            Data::Integers(_) => Data::Integers(vec![0]),
+            Data::Reals(_) => Data::Reals(vec![0.0]),
+        },
+    };
+    let steps = strides(&input.shape.0);
+    // For each axis the offset of each position in the operand, or none in the padding.
+    let offsets = |axis: usize| -> Vec<Option<u64>> {
+        let positions = (0..)
+            .zip(0..shape[axis])
+            .map(|(position, _): (i64, u64)| position);
+        positions
+            .map(|position| {
+                let index = u64::try_from(position.checked_sub(before[axis])?).ok()?;
+                (index < input.shape.0[axis]).then(|| index * steps[axis])
+            })
+            .collect()
+    };
+    let mut sources: Vec<Option<u64>> = vec![Some(0)];
+    for axis in 0..shape.len() {
+        let offsets = offsets(axis);
+        sources = sources
+            .iter()
+            .flat_map(|&base| offsets.iter().map(move |&offset| Some(base? + offset?)))
+            .collect();
+    }
+    match (data, fill) {
+        (Data::Integers(values), Data::Integers(fill)) => {
+            Some(Data::Integers(picked(values, *fill.first()?, &sources)?))
+        }
+        (Data::Reals(values), Data::Reals(fill)) => {
+            Some(Data::Reals(picked(values, *fill.first()?, &sources)?))
+        }
+        (Data::Integers(_), Data::Reals(_)) | (Data::Reals(_), Data::Integers(_)) => None,
+    }
+}
+
+/// Whether an axis is padded twice, which adds up in the shape and nowhere else.
+fn axes_repeat(site: &Site<'_>) -> bool {
+    let axes = site.integers(3, "axes").ok().flatten().unwrap_or_default();
+    (1..axes.len()).any(|later| axes[..later].contains(&axes[later]))
+}
+
+fn picked<T: Copy>(values: &[T], fill: T, sources: &[Option<u64>]) -> Option<Vec<T>> {
+    let element = |source: &Option<u64>| match source {
+        None => Some(fill),
+        Some(source) => values.get(usize::try_from(*source).ok()?).copied(),
+    };
+    sources.iter().map(element).collect()
+}
+
+/// Cuts or pads each axis evenly at both ends.
+fn center_crop_pad(site: &Site<'_>) -> Result<Effect, Fault> {
+    let input = site.operand(0, "input_data")?;
+    let rank = input.shape.0.len();
+    let wanted = extents("shape", site.required_integers(1, "shape")?)?;
+    let axes: Vec<usize> = match site.attributes.ints("axes")? {
+        None => (0..rank).collect(),
+        Some(axes) => axes
+            .iter()
+            .map(|&axis| resolve_axis(axis, rank))
+            .collect::<Result<_, _>>()?,
+    };
+    if axes.len() != wanted.len() {
+        return Err(Fault::Value {
+            what: "shape",
+            found: format!("{wanted:?} for {}", input.shape),
+            expected: "it needs one number an axis",
+        });
+    }
+    let mut shape = input.shape.0.clone();
+    for (&axis, &extent) in axes.iter().zip(&wanted) {
+        shape[axis] = extent;
+    }
+    Ok(repeated(input, &Shape(shape), |_| Vec::new()).reading_what_it_writes(input))
 }

@@ -12,6 +12,8 @@ mod product;
 
 mod einsum;
 
+mod attention;
+
 mod normalization;
 
 mod activation;
@@ -28,6 +30,10 @@ mod join;
 
 mod select;
 
+mod scatter;
+
+mod survivors;
+
 mod rearrange;
 
 mod resize;
@@ -35,5 +41,15 @@ mod resize;
 mod quantization;
 
 mod recurrent;
+
+mod signal;
+
+mod text;
+
+mod loss;
+
+mod classic;
+
+mod optional;
 
 pub(super) use registry::rule;

@@ -52,9 +52,15 @@ fn softmax(site: &Site<'_>, flops: u64) -> Result<Effect, Fault> {
 fn batch_normalization(site: &Site<'_>) -> Result<Effect, Fault> {
     let first = site.operand_of_rank(0, "X", 1..=usize::MAX, "a batch axis is needed")?;
     let channels = first.shape.0.get(1).copied().unwrap_or(1);
+    // Before version 9 there may be a parameter a position instead of one a channel.
+    let by_position = site.opset < 9 && site.attributes.int_or("spatial", 1)? == 0;
+    let position_shape = first.shape.0.get(1..).unwrap_or_default();
     for (position, operand) in [(1, "scale"), (2, "B"), (3, "mean"), (4, "var")] {
         let value = site.operand(position, operand)?;
-        if value.shape.0 != [channels] && value.shape.0 != [1] {
+        let fits = value.shape.0 == [channels]
+            || value.shape.0 == [1]
+            || (by_position && value.shape.0 == position_shape);
+        if !fits {
             return Err(Fault::Mismatch {
                 left: first.shape.clone(),
                 right: value.shape.clone(),

@@ -17,6 +17,7 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("LpPool", average_pool),
     ("MaxPool", max_pool),
     ("MaxRoiPool", max_roi_pool),
+    ("MaxUnpool", max_unpool),
     ("RoiAlign", roi_align),
 ];
 
@@ -39,22 +40,7 @@ fn average_pool(site: &Site<'_>) -> Result<Effect, Fault> {
 fn pool(site: &Site<'_>, class: OpClass) -> Result<Effect, Fault> {
     let image = site.operand_of_rank(0, "X", 3..=usize::MAX, IMAGE)?;
     let spatial = &image.shape.0[2..];
-    let kernel = match site.attributes.ints("kernel_shape")? {
-        Some(kernel) if kernel.len() == spatial.len() => extents("kernel_shape", kernel)?,
-        Some(kernel) => {
-            return Err(Fault::Value {
-                what: "kernel_shape",
-                found: format!("{kernel:?}"),
-                expected: "it needs one number a spatial axis",
-            });
-        }
-        None => {
-            return Err(Fault::MissingAttribute {
-                attribute: "kernel_shape",
-            });
-        }
-    };
-    let window = Window::of(site, kernel)?;
+    let window = Window::of(site, kernel_shape(site, spatial.len())?)?;
     let ceil = site.attributes.is_set("ceil_mode")?;
     let positions = window.positions(spatial, ceil)?;
     let shape: Vec<_> = image.shape.0[..2]
@@ -76,6 +62,20 @@ fn pool(site: &Site<'_>, class: OpClass) -> Result<Effect, Fault> {
     Ok(Effect::compute(class, output).with_work(work))
 }
 
+fn kernel_shape(site: &Site<'_>, axes: usize) -> Result<Vec<u64>, Fault> {
+    match site.attributes.ints("kernel_shape")? {
+        Some(kernel) if kernel.len() == axes => extents("kernel_shape", kernel),
+        Some(kernel) => Err(Fault::Value {
+            what: "kernel_shape",
+            found: format!("{kernel:?}"),
+            expected: "it needs one number a spatial axis",
+        }),
+        None => Err(Fault::MissingAttribute {
+            attribute: "kernel_shape",
+        }),
+    }
+}
+
 fn global_pool(site: &Site<'_>) -> Result<Effect, Fault> {
     let image = site.operand_of_rank(0, "X", 3..=usize::MAX, IMAGE)?;
     let spatial = &image.shape.0[2..];
@@ -91,6 +91,29 @@ fn global_pool(site: &Site<'_>) -> Result<Effect, Fault> {
         ..Work::default()
     };
     Ok(Effect::compute(OpClass::GlobalPool, Produced::new(image.dtype, shape)).with_work(work))
+}
+
+/// Puts maxima back to where they were; all else is zero.
+fn max_unpool(site: &Site<'_>) -> Result<Effect, Fault> {
+    let image = site.operand_of_rank(0, "X", 3..=usize::MAX, IMAGE)?;
+    site.operand(1, "I")?;
+    let spatial = &image.shape.0[2..];
+    let shape = if let Some(shape) = site.integers(2, "output_shape")? {
+        extents("output_shape", shape)?
+    } else {
+        let window = Window::of(site, kernel_shape(site, spatial.len())?)?;
+        let unpooled = window.transposed(site, spatial)?;
+        [&image.shape.0[..2], &unpooled].concat()
+    };
+    if shape.len() != image.shape.0.len() {
+        return Err(Fault::Value {
+            what: "output_shape",
+            found: format!("{shape:?} for {}", image.shape),
+            expected: "it needs one number an axis",
+        });
+    }
+    let output = Produced::new(image.dtype, shape);
+    Ok(Effect::compute(OpClass::Gather, output).with_parameters_from(2))
 }
 
 fn max_roi_pool(site: &Site<'_>) -> Result<Effect, Fault> {

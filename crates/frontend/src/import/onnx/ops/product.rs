@@ -9,6 +9,7 @@ use super::super::infer::{Effect, Produced, Rule, Site};
 use super::super::value::{Value, broadcast, product};
 
 pub(super) const RULES: &[(&str, Rule)] = &[
+    ("Det", det),
     ("Gemm", gemm),
     ("MatMul", matmul),
     ("MatMulInteger", matmul_integer),
@@ -17,6 +18,28 @@ pub(super) const RULES: &[(&str, Rule)] = &[
 
 const MACS: &str = "the number of multiply-accumulates";
 const MATRIX: &str = "a matrix is needed";
+
+/// By elimination: a third of the extent cubed.
+fn det(site: &Site<'_>) -> Result<Effect, Fault> {
+    let input = site.operand_of_rank(0, "X", 2..=usize::MAX, "square matrices are needed")?;
+    let [batch @ .., rows, columns] = input.shape.0.as_slice() else {
+        unreachable!("the rank is at least 2");
+    };
+    if rows != columns {
+        return Err(Fault::Rank {
+            operand: "X",
+            expected: "square matrices are needed",
+            found: input.shape.clone(),
+        });
+    }
+    let cubes = batch.iter().chain([rows, rows, rows]).copied();
+    let work = Work {
+        other_flops: product("the number of operations", cubes)? / 3 * 2,
+        ..Work::default()
+    };
+    let output = Produced::new(input.dtype, batch.to_vec());
+    Ok(Effect::compute(OpClass::Other, output).with_work(work))
+}
 
 fn gemm(site: &Site<'_>) -> Result<Effect, Fault> {
     let left = site.operand_of_rank(0, "A", 2..=2, MATRIX)?;

@@ -17,11 +17,28 @@ pub(super) const RULES: &[(&str, Rule)] = &[
 ];
 
 fn cast(site: &Site<'_>) -> Result<Effect, Fault> {
-    let to = site
-        .attributes
-        .int("to")?
-        .ok_or(Fault::MissingAttribute { attribute: "to" })?;
-    Ok(convert(site.operand(0, "input")?, data_type(to)?))
+    let attribute = "to";
+    let missing = Fault::MissingAttribute { attribute };
+    let to = if site.opset < 6 {
+        // The first version spells the type out.
+        let name = site.attributes.string(attribute)?.ok_or(missing)?;
+        named_type(name).ok_or_else(|| Fault::Value {
+            what: attribute,
+            found: format!("`{name}`"),
+            expected: "it is the name of an element type",
+        })?
+    } else {
+        data_type(site.attributes.int(attribute)?.ok_or(missing)?)?
+    };
+    Ok(convert(site.operand(0, "input")?, to))
+}
+
+fn named_type(name: &str) -> Option<DataType> {
+    let name = name.to_ascii_lowercase();
+    // Types with numbers up to 15 are those of the first versions.
+    (1..=15)
+        .filter_map(|code| data_type(code).ok())
+        .find(|dtype| dtype.name() == name)
 }
 
 fn cast_like(site: &Site<'_>) -> Result<Effect, Fault> {
@@ -55,23 +72,54 @@ fn converted(data: &Data, to: DataType) -> Option<Data> {
                 .map(|&value| i64::from(value != 0.0))
                 .collect(),
         )),
-        (Data::Integers(values), DataType::Float | DataType::Double) => Some(Data::Reals(
+        (
+            Data::Integers(values),
+            DataType::Float | DataType::Double | DataType::Float16 | DataType::BFloat16,
+        ) => Some(Data::Reals(
             values.iter().map(|&value| value as f64).collect(),
         )),
-        (Data::Reals(values), DataType::Float | DataType::Double) => {
-            Some(Data::Reals(values.clone()))
+        (
+            Data::Reals(values),
+            DataType::Float | DataType::Double | DataType::Float16 | DataType::BFloat16,
+        ) => Some(Data::Reals(values.clone())),
+        (Data::Integers(values), to) => within(values.clone(), to),
+        (Data::Reals(values), to) => {
+            // What is out of range has no meaning by definition.
+            within(values.iter().map(|&value| value as i64).collect(), to)
         }
-        (Data::Integers(values), DataType::Int64) => Some(Data::Integers(values.clone())),
-        (Data::Integers(values), DataType::Int32) => {
-            let fits = values.iter().all(|&value| i32::try_from(value).is_ok());
-            fits.then(|| Data::Integers(values.clone()))
-        }
-        (Data::Reals(values), DataType::Int64 | DataType::Int32) => Some(Data::Integers(
-            values.iter().map(|&value| value as i64).collect(),
-        )),
-        // Narrow types are no shape arithmetic.
-        (Data::Integers(_) | Data::Reals(_), _narrow) => None,
     }
+}
+
+/// The values as an integer type that holds them all.
+fn within(values: Vec<i64>, to: DataType) -> Option<Data> {
+    let range = match to {
+        DataType::Int64 => i64::MIN..=i64::MAX,
+        DataType::Int32 => i64::from(i32::MIN)..=i64::from(i32::MAX),
+        DataType::Int16 => i64::from(i16::MIN)..=i64::from(i16::MAX),
+        DataType::Int8 => i64::from(i8::MIN)..=i64::from(i8::MAX),
+        DataType::Uint64 => 0..=i64::MAX,
+        DataType::Uint32 => 0..=i64::from(u32::MAX),
+        DataType::Uint16 => 0..=i64::from(u16::MAX),
+        DataType::Uint8 => 0..=i64::from(u8::MAX),
+        // Types of less than a byte are no shape arithmetic, and the others are no integers.
+        DataType::Int4
+        | DataType::Int2
+        | DataType::Uint4
+        | DataType::Uint2
+        | DataType::Float
+        | DataType::Double
+        | DataType::Float16
+        | DataType::BFloat16
+        | DataType::Float8
+        | DataType::Float6
+        | DataType::Float4
+        | DataType::Bool
+        | DataType::Complex64
+        | DataType::Complex128
+        | DataType::String => return None,
+    };
+    let fits = values.iter().all(|value| range.contains(value));
+    fits.then_some(Data::Integers(values))
 }
 
 fn quantize(site: &Site<'_>) -> Result<Effect, Fault> {
@@ -88,7 +136,11 @@ fn quantize(site: &Site<'_>) -> Result<Effect, Fault> {
 
 fn dequantize(site: &Site<'_>) -> Result<Effect, Fault> {
     let input = site.operand(0, "x")?;
-    let dtype = site.operand(1, "x_scale")?.dtype;
+    let scale = site.operand(1, "x_scale")?.dtype;
+    let dtype = match site.attributes.int("output_dtype")? {
+        Some(code) if code != 0 => data_type(code)?,
+        _ => scale,
+    };
     Effect::compute(OpClass::Cast, Produced::new(dtype, input.shape.0.clone()))
         .with_flops_per_element(2)
 }

@@ -6,46 +6,108 @@ use crate::ir::{DataType, Shape, Work};
 
 use super::super::Fault;
 use super::super::infer::{Effect, Produced, Rule, Site};
-use super::super::value::{Data, elements, resolve_axis};
+use super::super::value::{Data, Value, broadcast_indices, elements, resolve_axis};
 
 pub(super) const RULES: &[(&str, Rule)] = &[
     ("ArgMax", arg),
     ("ArgMin", arg),
     ("CumProd", cumulate),
     ("CumSum", cumulate),
-    ("ReduceL1", |site| reduce(site, |_| None)),
-    ("ReduceL2", |site| reduce(site, |_| None)),
-    ("ReduceLogSum", |site| reduce(site, |_| None)),
-    ("ReduceLogSumExp", |site| reduce(site, |_| None)),
+    ("ReduceL1", |site| reduce(site, &UNEVALUATED)),
+    ("ReduceL2", |site| reduce(site, &UNEVALUATED)),
+    ("ReduceLogSum", |site| reduce(site, &UNEVALUATED)),
+    ("ReduceLogSumExp", |site| reduce(site, &UNEVALUATED)),
     ("ReduceMax", |site| {
-        reduce(site, |values| values.iter().copied().max())
+        let of_integers = |values: &[i64]| values.iter().copied().max();
+        let of_reals = |values: &[f64]| values.iter().copied().reduce(f64::max);
+        reduce(site, &Reduction::new(of_integers, of_reals))
     }),
-    ("ReduceMean", |site| reduce(site, |_| None)),
+    ("ReduceMean", |site| {
+        #[expect(clippy::cast_precision_loss, reason = "constants are small")]
+        let mean = |values: &[f64]| Some(values.iter().sum::<f64>() / values.len() as f64);
+        reduce(site, &Reduction::new(|_| None, mean))
+    }),
     ("ReduceMin", |site| {
-        reduce(site, |values| values.iter().copied().min())
+        let of_integers = |values: &[i64]| values.iter().copied().min();
+        let of_reals = |values: &[f64]| values.iter().copied().reduce(f64::min);
+        reduce(site, &Reduction::new(of_integers, of_reals))
     }),
     ("ReduceProd", |site| {
-        reduce(site, |values| {
-            values
-                .iter()
-                .try_fold(1i64, |all, &value| all.checked_mul(value))
-        })
+        let of_integers = |values: &[i64]| values.iter().copied().try_fold(1, i64::checked_mul);
+        let of_reals = |values: &[f64]| Some(values.iter().product());
+        reduce(site, &Reduction::new(of_integers, of_reals))
     }),
     ("ReduceSum", |site| {
-        reduce(site, |values| {
-            values
-                .iter()
-                .try_fold(0i64, |all, &value| all.checked_add(value))
-        })
+        let of_integers = |values: &[i64]| values.iter().copied().try_fold(0, i64::checked_add);
+        let of_reals = |values: &[f64]| Some(values.iter().sum());
+        let reduction = Reduction::new(of_integers, of_reals);
+        reduce(
+            site,
+            &Reduction {
+                since: 13,
+                ..reduction
+            },
+        )
     }),
-    ("ReduceSumSquare", |site| reduce(site, |_| None)),
+    ("ReduceSumSquare", |site| reduce(site, &UNEVALUATED)),
 ];
 
-/// `of_all` reduces all elements of an integer constant to one.
-fn reduce(site: &Site<'_>, of_all: fn(&[i64]) -> Option<i64>) -> Result<Effect, Fault> {
+/// A reduction of small constants, where shape arithmetic uses it, and when its axes became an operand.
+struct Reduction {
+    of_integers: fn(&[i64]) -> Option<i64>,
+    of_reals: fn(&[f64]) -> Option<f64>,
+    since: i64,
+}
+
+const UNEVALUATED: Reduction = Reduction::new(|_| None, |_| None);
+
+impl Reduction {
+    const fn new(
+        of_integers: fn(&[i64]) -> Option<i64>,
+        of_reals: fn(&[f64]) -> Option<f64>,
+    ) -> Self {
+        Self {
+            of_integers,
+            of_reals,
+            since: 18,
+        }
+    }
+
+    /// Reduces a small constant to the shape `kept`, in which the axes reduced have extent 1.
+    fn evaluate(&self, input: &Value, kept: &Shape) -> Option<Data> {
+        // Only where the elements are known is the operand small.
+        let data = input.data.as_ref()?;
+        let groups = usize::try_from(kept.elements()?).ok()?;
+        let group_of = broadcast_indices(kept, &input.shape);
+        match data {
+            Data::Integers(values) => grouped(values, &group_of, groups)
+                .iter()
+                .map(|values| (self.of_integers)(values))
+                .collect::<Option<_>>()
+                .map(Data::Integers),
+            Data::Reals(values) => grouped(values, &group_of, groups)
+                .iter()
+                .map(|values| (self.of_reals)(values))
+                .collect::<Option<_>>()
+                .map(Data::Reals),
+        }
+    }
+}
+
+fn grouped<T: Copy>(values: &[T], group_of: &[usize], groups: usize) -> Vec<Vec<T>> {
+    let mut grouped = vec![Vec::new(); groups];
+    for (&value, &group) in values.iter().zip(group_of) {
+        grouped[group].push(value);
+    }
+    grouped
+}
+
+fn reduce(site: &Site<'_>, reduction: &Reduction) -> Result<Effect, Fault> {
     let input = site.operand(0, "data")?;
     let rank = input.shape.0.len();
-    let axes = site.integers_or_attribute("axes", 1)?.unwrap_or_default();
+    let axes = site
+        .integers_by_version("axes", 1, reduction.since)?
+        .unwrap_or_default();
     if axes.is_empty() && site.attributes.is_set("noop_with_empty_axes")? {
         return Ok(Effect::view(
             Produced::like(input).with_data(input.data.clone()),
@@ -60,10 +122,9 @@ fn reduce(site: &Site<'_>, of_all: fn(&[i64]) -> Option<i64>) -> Result<Effect, 
         &is_reduced,
         site.attributes.int_or("keepdims", 1)? != 0,
     );
-    let is_total = is_reduced.iter().all(|&is_reduced| is_reduced);
-    let output = Produced::new(input.dtype, shape).evaluated(|| match input.data.as_ref()? {
-        Data::Integers(values) if is_total => Some(Data::Integers(vec![of_all(values)?])),
-        Data::Integers(_) | Data::Reals(_) => None,
+    let output = Produced::new(input.dtype, shape).evaluated(|| {
+        let kept = Shape(collapsed(&input.shape, &is_reduced, true));
+        reduction.evaluate(input, &kept)
     });
     let work = Work {
         other_flops: elements(&input.shape)?,

@@ -15,15 +15,18 @@ pub(super) const RULES: &[(&str, Rule)] = &[
 
 fn upsample(site: &Site<'_>) -> Result<Effect, Fault> {
     let input = site.operand(0, "X")?;
-    let scales: Vec<f64> = if let Some(scales) = site.attributes.floats("scales")? {
+    let scales: Vec<f64> = if site.opset < 9 {
+        let attribute = "scales";
+        let scales = site.attributes.floats(attribute)?;
+        let scales = scales.ok_or(Fault::MissingAttribute { attribute })?;
         scales.iter().copied().map(f64::from).collect()
-    } else if let Some(scales) = site.reals(1, "scales")? {
-        scales.to_vec()
     } else {
-        return Err(Fault::MissingOperand {
+        let scales = site.reals(1, "scales")?;
+        let scales = scales.ok_or(Fault::MissingOperand {
             position: 1,
             operand: "scales",
-        });
+        })?;
+        scales.to_vec()
     };
     let axes: Vec<usize> = (0..input.shape.0.len()).collect();
     let shape = scaled(input, &axes, &scales)?;
@@ -35,6 +38,8 @@ fn resize(site: &Site<'_>) -> Result<Effect, Fault> {
     let rank = input.shape.0.len();
     let axes: Vec<usize> = match site.attributes.ints("axes")? {
         None => (0..rank).collect(),
+        // The attribute came with version 18.
+        Some(_) if site.opset < 18 => (0..rank).collect(),
         Some(axes) => axes
             .iter()
             .map(|&axis| resolve_axis(axis, rank))
@@ -49,7 +54,7 @@ fn resize(site: &Site<'_>) -> Result<Effect, Fault> {
     let shape = if is_given(scales_at) {
         let scales = site.reals(scales_at, "scales")?.unwrap_or_default();
         scaled(input, &axes, scales)?
-    } else if is_given(3) {
+    } else if site.opset > 10 && is_given(3) {
         let sizes = extents("sizes", site.integers(3, "sizes")?.unwrap_or_default())?;
         sized(site, input, &axes, &sizes)?
     } else {

@@ -1,4 +1,4 @@
-//! Slices, gathers, scatters and other choices of elements.
+//! Slices, gathers along one axis, and other choices of elements.
 
 use paracompile_plan::OpClass;
 
@@ -6,17 +6,12 @@ use crate::ir::DataType;
 
 use super::super::Fault;
 use super::super::infer::{Effect, Produced, Rule, Site};
-use super::super::value::{Data, Value, extent, grid_indices, resolve_axis, strides};
+use super::super::value::{Data, extent, grid_indices, resolve_axis, strides};
+use super::scatter::from_start;
 
 pub(super) const RULES: &[(&str, Rule)] = &[
     ("Gather", gather),
-    ("GatherElements", gather_elements),
-    ("GatherND", gather_nd),
-    ("NonZero", non_zero),
     ("OneHot", one_hot),
-    ("Scatter", scatter),
-    ("ScatterElements", scatter),
-    ("ScatterND", scatter),
     ("Slice", slice),
     ("TopK", top_k),
 ];
@@ -24,16 +19,9 @@ pub(super) const RULES: &[(&str, Rule)] = &[
 fn slice(site: &Site<'_>) -> Result<Effect, Fault> {
     let input = site.operand(0, "data")?;
     let rank = input.shape.0.len();
-    let required = |attribute, position| {
-        site.integers_or_attribute(attribute, position)?
-            .ok_or(Fault::MissingOperand {
-                position,
-                operand: attribute,
-            })
-    };
-    let starts = required("starts", 1)?;
-    let ends = required("ends", 2)?;
-    let axes = match site.integers_or_attribute("axes", 3)? {
+    let starts = site.required_by_version("starts", 1, 10)?;
+    let ends = site.required_by_version("ends", 2, 10)?;
+    let axes = match site.integers_by_version("axes", 3, 10)? {
         Some(axes) => axes
             .iter()
             .map(|&axis| resolve_axis(axis, rank))
@@ -176,91 +164,6 @@ fn gather(site: &Site<'_>) -> Result<Effect, Fault> {
     Ok(Effect::compute(OpClass::Gather, output).reading_what_it_writes(input))
 }
 
-fn from_start(index: i64, extent: u64) -> Option<u64> {
-    let index = if index < 0 {
-        index.checked_add_unsigned(extent)?
-    } else {
-        index
-    };
-    u64::try_from(index).ok().filter(|&index| index < extent)
-}
-
-fn gather_elements(site: &Site<'_>) -> Result<Effect, Fault> {
-    let input = site.operand(0, "data")?;
-    let indices = site.operand(1, "indices")?;
-    let output = Produced::new(input.dtype, indices.shape.0.clone());
-    Ok(Effect::compute(OpClass::Gather, output).reading_what_it_writes(input))
-}
-
-fn gather_nd(site: &Site<'_>) -> Result<Effect, Fault> {
-    let input = site.operand(0, "data")?;
-    let indices =
-        site.operand_of_rank(1, "indices", 1..=usize::MAX, "its last axis is an index")?;
-    let batch = site.attributes.int_or("batch_dims", 0)?;
-    let (tuple, outer) = indices
-        .shape
-        .0
-        .split_last()
-        .expect("its rank is at least 1");
-    let rest = usize::try_from(batch)
-        .ok()
-        .zip(usize::try_from(*tuple).ok())
-        .and_then(|(batch, tuple)| batch.checked_add(tuple))
-        .and_then(|skipped| input.shape.0.get(skipped..))
-        .ok_or_else(|| {
-            mismatch(
-                input,
-                indices,
-                "an index has at most as many parts as the data has axes",
-            )
-        })?;
-    let output = Produced::new(input.dtype, [outer, rest].concat());
-    Ok(Effect::compute(OpClass::Gather, output).reading_what_it_writes(input))
-}
-
-fn mismatch(left: &Value, right: &Value, why: &'static str) -> Fault {
-    Fault::Mismatch {
-        left: left.shape.clone(),
-        right: right.shape.clone(),
-        why,
-    }
-}
-
-fn scatter(site: &Site<'_>) -> Result<Effect, Fault> {
-    let input = site.operand(0, "data")?;
-    site.operand(1, "indices")?;
-    site.operand(2, "updates")?;
-    Ok(Effect::compute(OpClass::Gather, Produced::like(input)))
-}
-
-/// How many elements are not zero is known for small constants only.
-fn non_zero(site: &Site<'_>) -> Result<Effect, Fault> {
-    let input = site.operand(0, "X")?;
-    let is_hit: Vec<bool> = match input
-        .data
-        .as_ref()
-        .ok_or(Fault::NotConstant { operand: "X" })?
-    {
-        Data::Integers(values) => values.iter().map(|&value| value != 0).collect(),
-        Data::Reals(values) => values.iter().map(|&value| value != 0.0).collect(),
-    };
-    let hits: Vec<i64> = (0..)
-        .zip(is_hit)
-        .filter_map(|(index, is_hit)| is_hit.then_some(index))
-        .collect();
-    let shape = vec![input.shape.0.len() as u64, hits.len() as u64];
-    let output = Produced::new(DataType::Int64, shape).evaluated(|| {
-        let steps = strides(&input.shape.0);
-        let mut coordinates = Vec::new();
-        for (&step, &extent) in steps.iter().zip(&input.shape.0) {
-            let (step, extent) = (i64::try_from(step).ok()?, i64::try_from(extent).ok()?);
-            coordinates.extend(hits.iter().map(|hit| hit / step % extent));
-        }
-        Some(Data::Integers(coordinates))
-    });
-    Ok(Effect::compute(OpClass::Other, output))
-}
-
 fn one_hot(site: &Site<'_>) -> Result<Effect, Fault> {
     let indices = site.operand(0, "indices")?;
     let values = site.operand(2, "values")?;
@@ -286,18 +189,25 @@ fn one_hot(site: &Site<'_>) -> Result<Effect, Fault> {
 fn top_k(site: &Site<'_>) -> Result<Effect, Fault> {
     let input = site.operand(0, "X")?;
     let axis = resolve_axis(site.attributes.int_or("axis", -1)?, input.shape.0.len())?;
-    let k = match site.attributes.int("k")? {
-        Some(k) => Some(k),
-        None => site.integers(1, "K")?.and_then(|k| k.first().copied()),
+    let whole = input.shape.0[axis];
+    let (k, is_bound) = if site.opset < 10 {
+        let k = site.attributes.int("k")?;
+        (k.ok_or(Fault::MissingAttribute { attribute: "k" })?, false)
+    } else {
+        match &site.operand(1, "K")?.data {
+            Some(data) => {
+                let k = data.integer().ok_or(Fault::MissingOperand {
+                    position: 1,
+                    operand: "K",
+                })?;
+                (k, false)
+            }
+            // Computed from an input: no more than all.
+            None => (i64::try_from(whole).unwrap_or(i64::MAX), true),
+        }
     };
-    let k = extent(
-        "k",
-        k.ok_or(Fault::MissingOperand {
-            position: 1,
-            operand: "K",
-        })?,
-    )?;
-    if k > input.shape.0[axis] {
+    let k = extent("k", k)?;
+    if k > whole {
         return Err(Fault::Value {
             what: "k",
             found: k.to_string(),
@@ -306,10 +216,15 @@ fn top_k(site: &Site<'_>) -> Result<Effect, Fault> {
     }
     let mut shape = input.shape.0.clone();
     shape[axis] = k;
-    let outputs = vec![
+    let mut outputs = vec![
         Produced::new(input.dtype, shape.clone()),
         Produced::new(DataType::Int64, shape),
     ];
+    if is_bound {
+        for output in &mut outputs {
+            output.bounded.push(axis);
+        }
+    }
     Effect::compute_all(OpClass::Reduce, outputs)
         .with_parameters_from(1)
         .with_flops_per_element(1)

@@ -6,9 +6,10 @@ use crate::ir::DataType;
 
 use super::super::Fault;
 use super::super::infer::{Effect, Pass, Produced, Rule, Site};
-use super::super::value::{Data, elements, extents, product, resolve_axis};
+use super::super::value::{Data, data_type, elements, extents, product, resolve_axis};
 
 pub(super) const RULES: &[(&str, Rule)] = &[
+    ("BitCast", bit_cast),
     ("Dropout", dropout),
     ("Flatten", flatten),
     ("Identity", identity),
@@ -32,6 +33,24 @@ fn identity(site: &Site<'_>) -> Result<Effect, Fault> {
     Ok(effect)
 }
 
+/// The same bits, read as another type of the same size.
+fn bit_cast(site: &Site<'_>) -> Result<Effect, Fault> {
+    let input = site.operand(0, "input")?;
+    let to = site
+        .attributes
+        .int("to")?
+        .ok_or(Fault::MissingAttribute { attribute: "to" })?;
+    let to = data_type(to)?;
+    if to.bits() != input.dtype.bits() {
+        return Err(Fault::Type {
+            operand: "input",
+            found: input.dtype,
+            expected: "the bits of its elements have to fit the new type",
+        });
+    }
+    Ok(Effect::view(Produced::new(to, input.shape.clone())))
+}
+
 fn dropout(site: &Site<'_>) -> Result<Effect, Fault> {
     let input = site.operand(0, "data")?;
     let mut effect = view(site, input.shape.0.clone())?;
@@ -52,12 +71,7 @@ fn dropout(site: &Site<'_>) -> Result<Effect, Fault> {
 
 fn reshape(site: &Site<'_>) -> Result<Effect, Fault> {
     let input = site.operand(0, "data")?;
-    let wanted = site
-        .integers_or_attribute("shape", 1)?
-        .ok_or(Fault::MissingOperand {
-            position: 1,
-            operand: "shape",
-        })?;
+    let wanted = site.required_by_version("shape", 1, 5)?;
     let keeps_zero = site.attributes.is_set("allowzero")?;
     let invalid = |expected| Fault::Value {
         what: "the new shape",
@@ -118,7 +132,7 @@ fn flatten(site: &Site<'_>) -> Result<Effect, Fault> {
 fn squeeze(site: &Site<'_>) -> Result<Effect, Fault> {
     let input = site.operand(0, "data")?;
     let rank = input.shape.0.len();
-    let is_dropped: Vec<bool> = match site.integers_or_attribute("axes", 1)? {
+    let is_dropped: Vec<bool> = match site.integers_by_version("axes", 1, 13)? {
         None => input.shape.0.iter().map(|&extent| extent == 1).collect(),
         Some(axes) => {
             let mut is_dropped = vec![false; rank];
@@ -145,12 +159,7 @@ fn squeeze(site: &Site<'_>) -> Result<Effect, Fault> {
 
 fn unsqueeze(site: &Site<'_>) -> Result<Effect, Fault> {
     let input = site.operand(0, "data")?;
-    let axes = site
-        .integers_or_attribute("axes", 1)?
-        .ok_or(Fault::MissingOperand {
-            position: 1,
-            operand: "axes",
-        })?;
+    let axes = site.required_by_version("axes", 1, 13)?;
     let rank = input.shape.0.len() + axes.len();
     let mut is_new = vec![false; rank];
     for &axis in axes {

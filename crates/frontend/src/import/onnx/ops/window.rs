@@ -144,13 +144,6 @@ impl Window {
         (0..axes)
             .map(|axis| {
                 let stride = self.stride[axis];
-                if matches!(self.padding, Padding::Same) {
-                    return product("the result's extent", [input[axis], stride]);
-                }
-                let (begin, end) = match &self.padding {
-                    Padding::Same | Padding::Valid => (0, 0),
-                    Padding::Explicit { begin, end } => (begin[axis], end[axis]),
-                };
                 let full = input[axis]
                     .saturating_sub(1)
                     .checked_mul(stride)
@@ -159,6 +152,15 @@ impl Window {
                     .ok_or(Fault::Overflow {
                         what: "the result's extent",
                     })?;
+                let (begin, end) = match &self.padding {
+                    // Padding shortens the result, and lengthens none: a kernel narrower than its stride leaves it as it is.
+                    Padding::Same => {
+                        return product("the result's extent", [input[axis], stride])
+                            .map(|same| same.min(full));
+                    }
+                    Padding::Valid => (0, 0),
+                    Padding::Explicit { begin, end } => (begin[axis], end[axis]),
+                };
                 full.checked_sub(begin)
                     .and_then(|rest| rest.checked_sub(end))
                     .ok_or_else(|| Fault::Value {
