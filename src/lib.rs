@@ -9,7 +9,7 @@ pub use paracompile_plan::{OpClass, front};
 /// Reading models.
 pub mod import {
     pub use paracompile_frontend::import::onnx::{
-        Convolutions, Folded, ImportError, ImportOptions, Imported, Warning, import,
+        Convolutions, Folded, ImportError, ImportOptions, Imported, Warning, import, map,
     };
 }
 
@@ -17,8 +17,8 @@ pub mod import {
 pub mod plan {
     pub use paracompile_plan::plan::*;
     pub use paracompile_plan::{
-        OpClass, ReadError, Violation, WriteError, check, read_front, read_plan, write_bytes,
-        write_json, write_text,
+        OpClass, ReadError, Violation, WriteError, check, check_structure, read_front, read_plan,
+        write_bytes, write_json, write_text, write_with,
     };
 }
 
@@ -39,6 +39,8 @@ pub mod simulate;
 pub mod pareto;
 
 pub mod emit;
+
+pub mod export;
 
 pub mod explain;
 

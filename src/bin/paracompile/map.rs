@@ -28,7 +28,7 @@ use crate::failure::{Failure, Kind};
 use crate::input::Chip;
 use crate::page::{REPORT, costs_at_points};
 use crate::report::{Summary, report};
-use crate::{demands, input, interrupt, notes, terminal};
+use crate::{demands, export, input, interrupt, notes, terminal};
 
 /// Runs the command.
 pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
@@ -43,6 +43,7 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
     let fixed = fixed_points(args, &chip);
     explainable(args, &imported)?;
     let constraints = demands::read(args, &imported, &chip.chosen)?;
+    export::possible(&args.emit, model, graph)?;
     let directory = args.out.clone().unwrap_or_else(|| {
         Path::new("output").join(format!("{}-{}", graph.name, chip.chosen.name))
     });
@@ -129,6 +130,16 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
         },
         &explanations,
     )?;
+    if !args.emit.is_empty() {
+        let recommended = recommended(&compiled);
+        let export = export::Export {
+            plan: &recommended.plan,
+            graph,
+            model,
+            is_quiet: args.quiet || args.json,
+        };
+        export.write(&args.emit, &directory.join(EXPORT))?;
+    }
     Ok(match compiled.front.stopped_by {
         StoppedBy::Interrupt => ExitCode::from(130),
         StoppedBy::Complete | StoppedBy::Gap | StoppedBy::Work | StoppedBy::Time => {
@@ -475,6 +486,7 @@ fn writable(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     for (name, must_be_folder) in [
         ("plans", true),
         ("baselines", true),
+        (EXPORT, true),
         (REPORT, false),
         ("front.json", false),
     ] {
@@ -519,6 +531,7 @@ fn unmake(made: &[PathBuf]) {
     }
 }
 
+const EXPORT: &str = "export";
 const PARETO: &str = "pareto.svg";
 const GANTT: &str = "gantt-recommended.svg";
 

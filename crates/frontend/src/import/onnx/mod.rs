@@ -48,6 +48,7 @@ mod error;
 
 pub use decode::DecodeError;
 pub use error::{Fault, ImportError, NodePath, Problem, UnboundSymbol};
+pub use file::map;
 pub use lower::{
     Contradiction, Convolutions, Folded, ImportOptions, Imported, Warning, import, import_bytes,
 };

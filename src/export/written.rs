@@ -1,0 +1,392 @@
+//! The model as it lies in its file: nodes, constants and ports of the top-level graph by name, each a slice of the file.
+//!
+//! The importer has decoded and verified the same bytes before, so its limits on size and depth hold here too.
+//! A file may hold its graph in several pieces, which protobuf joins; so are they here.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::ExportError;
+use super::protobuf::{Field, fields};
+
+/// Field numbers of `onnx.proto`.
+pub(super) mod number {
+    pub(in super::super) const MODEL_IR_VERSION: u64 = 1;
+    pub(in super::super) const MODEL_GRAPH: u64 = 7;
+    pub(in super::super) const MODEL_TRAINING: u64 = 20;
+    pub(in super::super) const MODEL_FUNCTION: u64 = 25;
+    pub(in super::super) const MODEL_CONFIGURATION: u64 = 26;
+    pub(in super::super) const GRAPH_NODE: u64 = 1;
+    pub(in super::super) const GRAPH_INITIALIZER: u64 = 5;
+    pub(in super::super) const GRAPH_INPUT: u64 = 11;
+    pub(in super::super) const GRAPH_OUTPUT: u64 = 12;
+    pub(in super::super) const GRAPH_VALUE_INFO: u64 = 13;
+    pub(in super::super) const GRAPH_QUANTIZATION: u64 = 14;
+    pub(in super::super) const GRAPH_SPARSE: u64 = 15;
+    pub(in super::super) const NODE_METADATA: u64 = 9;
+    pub(in super::super) const NODE_CONFIGURATION: u64 = 10;
+    pub(in super::super) const TENSOR_EXTERNAL: u64 = 13;
+    pub(in super::super) const TENSOR_LOCATION: u64 = 14;
+}
+
+/// An operator set's domain, an operator or function of it, and its overload.
+pub(super) type Callee<'m> = (&'m str, &'m str, &'m str);
+
+/// A node of the top-level graph.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Node<'m> {
+    /// Without its key.
+    pub(super) message: &'m [u8],
+    pub(super) name: &'m str,
+    pub(super) op_type: &'m str,
+    pub(super) domain: &'m str,
+    /// Operands; empty where one is left out.
+    pub(super) inputs: Vec<&'m str>,
+    pub(super) outputs: Vec<&'m str>,
+    /// What its branches and bodies read from outside of it.
+    pub(super) captured: Vec<&'m str>,
+    /// What it and the nodes in its branches and bodies call.
+    pub(super) calls: Vec<Callee<'m>>,
+    /// Constants in its attributes whose elements lie in another file.
+    pub(super) external: Vec<&'m [u8]>,
+}
+
+impl<'m> Node<'m> {
+    /// Everything that it reads.
+    pub(super) fn reads(&self) -> impl Iterator<Item = &'m str> + '_ {
+        let named = self.inputs.iter().chain(&self.captured).copied();
+        named.filter(|name| !name.is_empty())
+    }
+
+    /// Everything that it writes.
+    pub(super) fn writes(&self) -> impl Iterator<Item = &'m str> + '_ {
+        self.outputs.iter().copied().filter(|name| !name.is_empty())
+    }
+
+    /// Whether it is this operator of the default domain.
+    pub(super) fn is(&self, op_type: &str) -> bool {
+        self.op_type == op_type && matches!(self.domain, "" | "ai.onnx")
+    }
+
+    /// Index, name and type for people.
+    pub(super) fn spelled(&self, index: usize) -> String {
+        if self.name.is_empty() {
+            format!("#{index} ({})", self.op_type)
+        } else {
+            format!("#{index} `{}` ({})", self.name, self.op_type)
+        }
+    }
+}
+
+/// A declared value or a constant.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Named<'m> {
+    pub(super) name: &'m str,
+    /// Without its key.
+    pub(super) message: &'m [u8],
+}
+
+/// A function local to the model.
+#[derive(Clone, Debug)]
+pub(super) struct Function<'m> {
+    pub(super) callee: Callee<'m>,
+    pub(super) calls: Vec<Callee<'m>>,
+    /// Constants in it whose elements lie in another file.
+    pub(super) external: Vec<&'m [u8]>,
+}
+
+/// A model file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Written<'m> {
+    /// Fields of the model in order.
+    pub(super) fields: Vec<Field<'m>>,
+    pub(super) nodes: Vec<Node<'m>>,
+    pub(super) constants: Vec<Named<'m>>,
+    pub(super) inputs: Vec<Named<'m>>,
+    pub(super) outputs: Vec<Named<'m>>,
+    pub(super) values: Vec<Named<'m>>,
+    pub(super) quantizations: Vec<Named<'m>>,
+    /// Fields of the graph that are none of the above.
+    pub(super) others: Vec<Field<'m>>,
+    pub(super) functions: Vec<Function<'m>>,
+    /// Which node writes a tensor.
+    pub(super) writers: HashMap<&'m str, usize>,
+    constants_by_name: HashMap<&'m str, usize>,
+}
+
+impl<'m> Written<'m> {
+    /// Reads the places of everything in `file`.
+    pub(super) fn read(file: &'m [u8]) -> Result<Self, ExportError> {
+        let mut written = Self::default();
+        for field in fields(file) {
+            let field = field?;
+            written.fields.push(field);
+            match (field.number, field.delimited()) {
+                (number::MODEL_GRAPH, Some(graph)) => written.read_graph(graph)?,
+                (number::MODEL_FUNCTION, Some(function)) => {
+                    written.functions.push(read_function(function)?);
+                }
+                _ => {}
+            }
+        }
+        for (index, node) in written.nodes.iter().enumerate() {
+            for name in node.writes() {
+                written.writers.insert(name, index);
+            }
+        }
+        for (index, constant) in written.constants.iter().enumerate() {
+            written.constants_by_name.insert(constant.name, index);
+        }
+        Ok(written)
+    }
+
+    /// The index of a stored constant.
+    pub(super) fn constant(&self, name: &str) -> Option<usize> {
+        self.constants_by_name.get(name).copied()
+    }
+
+    fn read_graph(&mut self, graph: &'m [u8]) -> Result<(), ExportError> {
+        for field in fields(graph) {
+            let field = field?;
+            let Some(message) = field.delimited() else {
+                self.others.push(field);
+                continue;
+            };
+            match field.number {
+                number::GRAPH_NODE => self.nodes.push(read_node(message)?),
+                number::GRAPH_INITIALIZER => self.constants.push(named(message, 8)?),
+                number::GRAPH_INPUT => self.inputs.push(named(message, 1)?),
+                number::GRAPH_OUTPUT => self.outputs.push(named(message, 1)?),
+                number::GRAPH_VALUE_INFO => self.values.push(named(message, 1)?),
+                number::GRAPH_QUANTIZATION => self.quantizations.push(named(message, 1)?),
+                // The importer refuses models with sparse constants.
+                number::GRAPH_SPARSE => {}
+                _ => self.others.push(field),
+            }
+        }
+        Ok(())
+    }
+
+    /// The nodes in an order in which each follows those that write what it reads, in file order where there is a choice.
+    pub(super) fn order(&self) -> Result<Vec<usize>, ExportError> {
+        let mut readers = vec![Vec::new(); self.nodes.len()];
+        let mut open = vec![0usize; self.nodes.len()];
+        for (index, node) in self.nodes.iter().enumerate() {
+            for &writer in node.reads().filter_map(|name| self.writers.get(name)) {
+                readers[writer].push(index);
+                open[index] += 1;
+            }
+        }
+        let mut ready: BTreeSet<usize> = (0..self.nodes.len())
+            .filter(|&index| open[index] == 0)
+            .collect();
+        let mut order = Vec::with_capacity(self.nodes.len());
+        while let Some(index) = ready.pop_first() {
+            order.push(index);
+            for &reader in &readers[index] {
+                open[reader] -= 1;
+                if open[reader] == 0 {
+                    ready.insert(reader);
+                }
+            }
+        }
+        if order.len() == self.nodes.len() {
+            Ok(order)
+        } else {
+            Err(ExportError::Cycle)
+        }
+    }
+}
+
+/// The text of the last field `number` of a message: of a field that may come once, the last one counts.
+fn named(message: &[u8], number: u64) -> Result<Named<'_>, ExportError> {
+    Ok(Named {
+        name: text(message, number)?,
+        message,
+    })
+}
+
+/// See [`named`]; empty if there is none.
+pub(super) fn text(message: &[u8], number: u64) -> Result<&str, ExportError> {
+    let mut found = "";
+    for field in fields(message) {
+        let field = field?;
+        if field.number == number {
+            found = field.text()?;
+        }
+    }
+    Ok(found)
+}
+
+fn read_function(message: &[u8]) -> Result<Function<'_>, ExportError> {
+    let mut function = Function {
+        callee: (text(message, 10)?, text(message, 1)?, text(message, 13)?),
+        calls: Vec::new(),
+        external: Vec::new(),
+    };
+    for field in fields(message) {
+        let field = field?;
+        if let (7, Some(node)) = (field.number, field.delimited()) {
+            let node = read_node(node)?;
+            function.calls.extend(node.calls);
+            function.external.extend(node.external);
+        }
+    }
+    Ok(function)
+}
+
+fn read_node(message: &[u8]) -> Result<Node<'_>, ExportError> {
+    let mut node = read_flat(message)?;
+    let mut inside = Inside::default();
+    inside.read(message)?;
+    node.captured = inside.captured();
+    node.calls = std::mem::take(&mut inside.calls);
+    node.external = inside.external;
+    Ok(node)
+}
+
+/// A node without what its attributes hold.
+fn read_flat(message: &[u8]) -> Result<Node<'_>, ExportError> {
+    let mut node = Node {
+        message,
+        ..Node::default()
+    };
+    for field in fields(message) {
+        let field = field?;
+        match field.number {
+            1 => node.inputs.push(field.text()?),
+            2 => node.outputs.push(field.text()?),
+            3 => node.name = field.text()?,
+            4 => node.op_type = field.text()?,
+            7 => node.domain = field.text()?,
+            _ => {}
+        }
+    }
+    Ok(node)
+}
+
+/// What the attributes of a node hold, read with a stack on the heap.
+#[derive(Debug, Default)]
+struct Inside<'m> {
+    scopes: Vec<Scope<'m>>,
+    calls: Vec<Callee<'m>>,
+    external: Vec<&'m [u8]>,
+}
+
+#[derive(Debug, Default)]
+struct Scope<'m> {
+    parent: Option<usize>,
+    defined: BTreeSet<&'m str>,
+    read: BTreeSet<&'m str>,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Node,
+    Attribute,
+    Graph,
+    Tensor,
+    SparseTensor,
+}
+
+impl<'m> Inside<'m> {
+    fn read(&mut self, node: &'m [u8]) -> Result<(), ExportError> {
+        let mut open = vec![(Kind::Node, node, None)];
+        while let Some((kind, message, scope)) = open.pop() {
+            let mut scope = scope;
+            match kind {
+                Kind::Node => {
+                    let overload = text(message, 8)?;
+                    let node = read_flat(message)?;
+                    self.calls.push((node.domain, node.op_type, overload));
+                    if let Some(scope) = scope {
+                        let scope: &mut Scope<'m> = &mut self.scopes[scope];
+                        scope.read.extend(node.reads());
+                        scope.defined.extend(node.writes());
+                    }
+                }
+                Kind::Graph => {
+                    self.scopes.push(Scope {
+                        parent: scope,
+                        ..Scope::default()
+                    });
+                    scope = Some(self.scopes.len() - 1);
+                }
+                Kind::Tensor => {
+                    if is_external(message)? {
+                        self.external.push(message);
+                    }
+                }
+                Kind::Attribute | Kind::SparseTensor => {}
+            }
+            for field in fields(message) {
+                let field = field?;
+                let Some(inner) = field.delimited() else {
+                    continue;
+                };
+                match (kind, field.number) {
+                    (Kind::Node, 5) => open.push((Kind::Attribute, inner, scope)),
+                    (Kind::Attribute, 5 | 10) | (Kind::SparseTensor, 1 | 2) => {
+                        open.push((Kind::Tensor, inner, scope));
+                    }
+                    (Kind::Attribute, 6 | 11) => open.push((Kind::Graph, inner, scope)),
+                    (Kind::Attribute, 22) => open.push((Kind::SparseTensor, inner, scope)),
+                    (Kind::Graph, number::GRAPH_NODE) => open.push((Kind::Node, inner, scope)),
+                    (Kind::Graph, number::GRAPH_INITIALIZER) => {
+                        self.define(scope, text(inner, 8)?);
+                        open.push((Kind::Tensor, inner, scope));
+                    }
+                    (Kind::Graph, number::GRAPH_INPUT) => self.define(scope, text(inner, 1)?),
+                    (Kind::Graph, number::GRAPH_OUTPUT) => {
+                        if let Some(scope) = scope {
+                            self.scopes[scope].read.insert(text(inner, 1)?);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn define(&mut self, scope: Option<usize>, name: &'m str) {
+        if let Some(scope) = scope {
+            self.scopes[scope].defined.insert(name);
+        }
+    }
+
+    /// Names that are read and not defined around the reader, in alphabetical order.
+    fn captured(&self) -> Vec<&'m str> {
+        let mut captured = BTreeSet::new();
+        for (index, scope) in self.scopes.iter().enumerate() {
+            for &name in &scope.read {
+                if !name.is_empty() && !self.is_defined(index, name) {
+                    captured.insert(name);
+                }
+            }
+        }
+        captured.into_iter().collect()
+    }
+
+    fn is_defined(&self, scope: usize, name: &str) -> bool {
+        let mut current = Some(scope);
+        while let Some(index) = current {
+            if self.scopes[index].defined.contains(name) {
+                return true;
+            }
+            current = self.scopes[index].parent;
+        }
+        false
+    }
+}
+
+/// Whether the elements of a constant lie in another file.
+pub(super) fn is_external(tensor: &[u8]) -> Result<bool, ExportError> {
+    let mut found = false;
+    for field in fields(tensor) {
+        let field = field?;
+        if field.number == number::TENSOR_LOCATION {
+            found = field.integer() == Some(1);
+        }
+    }
+    Ok(found)
+}
