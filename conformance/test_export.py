@@ -10,6 +10,7 @@ import onnx
 import onnxruntime
 import pytest
 from conftest import BINARY, ROOT, paracompile
+from networks import VIEWS
 from onnx import TensorProto, helper, numpy_helper
 
 #: Networks that are small enough to run, with every kind of export that `models/README.md` names.
@@ -17,12 +18,10 @@ NETWORKS = [
     "googlenet",
     "inception_v3",
     "mobilenet_v2",
-    "pyschedcl_mha_h2",
     "randwire_ws",
     "resnet50",
     "squeezenet1_1",
     "raw/mobilenet_v2",
-    "raw/pyschedcl_mha_h2",
     "raw/resnet50",
     "raw/squeezenet1_1",
 ]
@@ -129,15 +128,16 @@ def run_stages(folder, inputs):
 
 
 def plan_of(out, stages):
-    """The path of the plan with most stages, at most `stages`, and the plan."""
+    """The path of the plan with most stages, at most `stages`, the fastest of several, and the plan."""
     plans = [(path, json.loads(path.read_text())) for path in sorted(out.glob("*/*.json"))]
     fitting = [found for found in plans if len(found[1]["stages"]) <= stages]
-    return max(fitting, key=lambda found: len(found[1]["stages"]))
+    return max(fitting, key=lambda found: (len(found[1]["stages"]), -found[1]["predicted"]["interval_ns"]))
 
 
-def agrees(model, out, *options, stages=3, least=2, dims=None, tolerance=0):
+def agrees(model, out, *options, stages=3, least=2, dims=None, tolerance=0, soc="vim3"):
     """Maps a model, exports the plan with most stages, and compares everything with the whole model."""
-    paracompile(model, "--soc", "vim3", "--out", out, "--no-plots", "--no-report", "--quiet", "--effort", "quick", *options)
+    arguments = ["--no-plots", "--no-report", "--quiet", "--effort", "quick", *options]
+    paracompile(model, "--soc", soc, "--out", out, *arguments)
     path, plan = plan_of(out, stages)
     assert len(plan["stages"]) >= least, "the model is too small to be cut"
     exported = out / "exported"
@@ -220,6 +220,20 @@ def check_annotations(original, annotated, plan):
     assert after == before
 
 
+def between(manifest, plan):
+    """What goes from stage to stage, in the manifest and in the plan, by name."""
+    ports = {
+        port["name"] for stage in manifest["stages"] for port in stage["inputs"] if port["from_stage"] is not None
+    }
+    written, read = {}, set()
+    for task in plan["tasks"]:
+        written.update((plan["buffers"][buffer]["tensor"], task["stage"]) for buffer in task["writes"])
+    for task in plan["tasks"]:
+        names = {plan["buffers"][buffer]["tensor"] for buffer in task["reads"]}
+        read |= {name for name in names if written.get(name, task["stage"]) < task["stage"]}
+    return ports, read
+
+
 # Networks.
 
 
@@ -228,9 +242,11 @@ def test_stages_in_order_give_what_the_network_gives(name, tmp_path):
     model = tmp_path / f"{name.replace('/', '_')}.onnx"
     with_weights(ROOT / f"models/{name}.onnx", model)
     plan, manifest, _ = agrees(model, tmp_path / "out")
-    # Between stages goes what the plan moves between stages, and nothing else.
-    for stage in manifest["stages"][1:]:
-        assert len(stage["inputs"]) <= len(plan["buffers"])
+    # Between stages goes what the plan has there, one port a tensor; only views may go by another name.
+    ports, buffers = between(manifest, plan)
+    assert len(ports) == len(buffers)
+    views = {node.output[0] for node in onnx.load(model).graph.node if node.op_type in VIEWS}
+    assert ports - buffers <= views
 
 
 def test_the_weightless_models_can_be_cut_as_they_are(tmp_path):
@@ -303,27 +319,40 @@ def small(sketch, tmp_path, *options, model=None, **more):
     return agrees(path, tmp_path / "out", *options, **more)
 
 
-def test_a_value_may_skip_a_stage_and_an_output_may_lie_in_the_middle(tmp_path):
-    sketch = Sketch()
+def three_alike(folder):
+    """A chip of three equal processors, on which three stages are best."""
+    chip = folder / "chip.json"
+    processors = [part for name in "abc" for part in ("--processor", f"{name}=cpu:4x2.0GHz")]
+    paracompile("soc", "new", "chip", *processors, "-o", chip)
+    return chip
+
+
+#: Inside of a block without gates there are cuts only if it is long.
+LONG = [f"long {index}" for index in range(126)]
+
+
+def test_a_value_may_skip_a_stage_and_outputs_may_lie_in_the_middle(tmp_path):
+    sketch = Sketch(extents=(1, 32, 28, 28))
     first = sketch.conv("x", "first")
-    chain(sketch, first, ["a", "b", "c", "d"])
-    sketch.node("Add", ["d", "first"], "sum")
-    sketch.conv("sum", "last")
-    sketch.output("b")
-    sketch.output("last")
-    sketch.output("first")
-    _, manifest, _ = small(sketch, tmp_path)
-    outputs = [port for stage in manifest["stages"] for port in stage["outputs"] if port["network_output"]]
-    assert {port["name"] for port in outputs} == {"b", "last", "first"}
+    chain(sketch, first, LONG)
+    sketch.node("Add", [LONG[-1], "first"], "last")
+    for name in [LONG[5], "last", "first", LONG[60]]:
+        sketch.output(name)
+    _, manifest, _ = small(sketch, tmp_path, soc=three_alike(tmp_path), least=3)
+    outputs = [port for stage in manifest["stages"] for port in stage["outputs"]]
+    assert {port["name"] for port in outputs if port["network_output"]} == {LONG[5], "last", "first", LONG[60]}
+    (skipping,) = [port for port in outputs if port["name"] == "first"]
+    assert 2 in skipping["to_stages"], "the plan has no value that skips a stage"
 
 
 def test_an_input_may_be_read_by_two_stages(tmp_path):
-    sketch = Sketch()
-    chain(sketch, "x", ["a", "b", "c", "d"])
-    sketch.node("Add", ["d", "x"], "sum")
-    sketch.conv("sum", "last")
+    sketch = Sketch(extents=(1, 32, 28, 28))
+    chain(sketch, "x", LONG)
+    sketch.node("Add", [LONG[-1], "x"], "last")
     sketch.output("last")
-    small(sketch, tmp_path)
+    _, manifest, _ = small(sketch, tmp_path, soc=three_alike(tmp_path), least=3)
+    readers = [stage for stage in manifest["stages"] if {"name": "x", "from_stage": None} in stage["inputs"]]
+    assert len(readers) > 1, "the plan reads the input in one stage"
 
 
 def test_names_with_odd_characters_survive(tmp_path):

@@ -98,7 +98,7 @@ fn raised(written: &Written<'_>) -> u64 {
         .filter_map(super::protobuf::Field::integer)
         .next_back()
         // A negative number is none that could be raised further.
-        .filter(|&version| version <= u64::from(u32::MAX))
+        .filter(|&version| u32::try_from(version).is_ok())
         .map_or(IR_VERSION, |version| version.max(IR_VERSION))
 }
 
@@ -215,8 +215,8 @@ fn annotated_node<'m>(
 /// How stages and processors are called in the model.
 struct Names<'p> {
     processors: Vec<&'p str>,
-    /// Without the characters that have a meaning in onnxruntime's settings, and still different from each other.
-    plain: Vec<String>,
+    /// Their names without the characters that have a meaning in onnxruntime's settings, and still different from each other.
+    labels: Vec<String>,
 }
 
 impl<'p> Names<'p> {
@@ -226,21 +226,21 @@ impl<'p> Names<'p> {
             .iter()
             .map(|processor| processor.name.as_str())
             .collect();
-        let mut plain: Vec<String> = Vec::new();
+        let mut labels: Vec<String> = Vec::new();
         for (index, name) in processors.iter().enumerate() {
             let is_plain =
                 |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
             let mut name = name.replace(|c| !is_plain(c), "_");
-            if name.is_empty() || plain.contains(&name) {
+            if name.is_empty() || labels.contains(&name) {
                 name = format!("{name}#{index}");
             }
-            plain.push(name);
+            labels.push(name);
         }
-        Self { processors, plain }
+        Self { processors, labels }
     }
 
     fn layer(&self, spot: Spot) -> String {
-        let name = self.plain.get(spot.processor);
+        let name = self.labels.get(spot.processor);
         format!("stage{}/{}", spot.stage, name.map_or("", String::as_str))
     }
 

@@ -235,12 +235,13 @@ fn layers(graph: &VerifiedGraph, anchors: &[OpId], sizes: &[usize]) -> Option<Id
     for (layer, size) in sizes.iter().enumerate().take(sizes.len() - 1) {
         before += size;
         let behind = all & !prefix(before);
-        let ends = graph.ops.iter().filter(|(id, op)| {
+        let mut from_last = graph.ops.iter().rev();
+        let end = from_last.find(|(id, op)| {
             let passes = above[*id] == prefix(before) && below[*id] & behind == behind;
             // Behind the last anchor everything would do: there a layer ends with its pool.
             passes && (behind != 0 || op.op_type.contains("Pool") || op.op_type == "ReduceMean")
         });
-        let (end, _) = ends.last()?;
+        let (end, _) = end?;
         let mut open = vec![end];
         while let Some(id) = open.pop() {
             if std::mem::replace(&mut is_taken[id], true) {

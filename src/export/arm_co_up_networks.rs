@@ -169,7 +169,7 @@ fn mobilenet() -> Network {
     }
 }
 
-/// SqueezeNet 1.0's first convolution, beside that of version 1.1.
+/// The first convolution of `SqueezeNet` 1.0, beside that of version 1.1.
 pub(super) const SQUEEZENET_1_0: Anchor = Convolution(&[7], 96);
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use std::fmt;
 
 /// A model or a plan that a format cannot be made from.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum ExportError {
     /// The bytes are not those of the model that was imported.
     #[error("the model file is malformed; it may have changed while it was read")]
@@ -60,7 +59,6 @@ pub enum ExportError {
 
 /// Why ARM-CO-UP cannot run a plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum No {
     /// No program of the framework builds this network.
     #[error("ARM-CO-UP has no program for this network; it has some for {}", Listed(.known))]

@@ -38,26 +38,23 @@ pub(super) fn homes(written: &Written<'_>, order: &[usize], placement: &Placemen
     let mut homes = vec![Home::Readers; written.nodes.len()];
     let mut is_fixed = vec![false; written.nodes.len()];
     for &index in order {
-        homes[index] = match of_tasks(placement, index) {
-            Some(home) => home,
-            None => {
-                let node = &written.nodes[index];
-                is_fixed[index] =
-                    !is_random(node) && computes_from_constants(written, &is_fixed, index);
-                if is_fixed[index] || node.is("Pad") {
-                    Home::Readers
-                } else {
-                    match of_writers(written, &homes, index) {
-                        // Two copies would draw different numbers.
-                        Home::Readers if is_random(node) => Home::Stage {
-                            stage: 0,
-                            processor: None,
-                        },
-                        home => home,
-                    }
-                }
-            }
-        };
+        let node = &written.nodes[index];
+        if let Some(home) = of_tasks(placement, index) {
+            homes[index] = home;
+            continue;
+        }
+        is_fixed[index] = !is_random(node) && computes_from_constants(written, &is_fixed, index);
+        if is_fixed[index] || node.is("Pad") {
+            continue;
+        }
+        homes[index] = of_writers(written, &homes, index);
+        if is_random(node) && homes[index] == Home::Readers {
+            // Two copies would draw different numbers.
+            homes[index] = Home::Stage {
+                stage: 0,
+                processor: None,
+            };
+        }
     }
     homes
 }
@@ -114,17 +111,13 @@ fn of_writers(written: &Written<'_>, homes: &[Home], index: usize) -> Home {
     let Some(stage) = latest else {
         return Home::Readers;
     };
-    let processor = writers
-        .into_iter()
-        .filter_map(|home| match home {
-            Home::Stage {
-                stage: of,
-                processor,
-            } if *of == stage => Some(*processor),
-            Home::Stage { .. } | Home::Torn(_) | Home::Readers => None,
-        })
-        .next()
-        .flatten();
+    let processor = writers.into_iter().find_map(|home| match home {
+        Home::Stage {
+            stage: of,
+            processor,
+        } if *of == stage => *processor,
+        Home::Stage { .. } | Home::Torn(_) | Home::Readers => None,
+    });
     Home::Stage { stage, processor }
 }
 

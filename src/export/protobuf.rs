@@ -180,11 +180,14 @@ impl<'m> Pieces<'m> {
 }
 
 fn put_varint(mut value: u64, bytes: &mut Vec<u8>) {
-    while value >= 0x80 {
-        bytes.push((value & 0x7f) as u8 | 0x80);
+    loop {
+        let low = value.to_le_bytes()[0];
         value >>= 7;
+        if value == 0 && low < 0x80 {
+            return bytes.push(low);
+        }
+        bytes.push(low | 0x80);
     }
-    bytes.push(value as u8);
 }
 
 #[cfg(test)]

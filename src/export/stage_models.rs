@@ -98,7 +98,7 @@ pub fn stage_models<'m>(
     let placement = Placement::of(plan, written.nodes.len())?;
     let homes = homes(&written, &order, &placement);
     refuse_torn(&written, &homes)?;
-    let types = Types::of(&written, graph);
+    let types = Types::of(&written, &order, graph);
     let shape = |name: &str| types.tensor(name).map(|tensor| tensor.shape.0.clone());
     let stages = stages(&written, &order, &homes, plan.stages.len(), &shape)?;
     let mut models = StageModels {
@@ -153,70 +153,70 @@ impl ManifestOutput {
 
 /// Types and extents of tensors of the file, by name.
 struct Types<'a, 'm> {
-    written: &'a Written<'m>,
     imported: HashMap<&'a str, &'a Tensor>,
+    /// Tensors that folded nodes made from others of the same type, with what was imported.
+    same: HashMap<&'m str, &'m str>,
+    /// Declarations in the file.
+    declared: HashMap<&'m str, &'m [u8]>,
 }
 
 impl<'a, 'm> Types<'a, 'm> {
-    fn of(written: &'a Written<'m>, graph: &'a VerifiedGraph) -> Self {
-        Self {
-            written,
-            imported: graph
-                .tensors
-                .iter()
-                .map(|(_, tensor)| (tensor.name.as_str(), tensor))
-                .collect(),
-        }
-    }
-
-    /// The imported tensor of this name, or the one of the same type that a folded node made it from.
-    fn tensor(&self, name: &str) -> Option<&'a Tensor> {
-        let mut name = name;
-        // A chain of folded nodes is shorter than the list of nodes.
-        for _ in 0..=self.written.nodes.len() {
-            if let Some(tensor) = self.imported.get(name) {
-                return Some(tensor);
-            }
-            let node = &self.written.nodes[*self.written.writers.get(name)?];
+    fn of(written: &Written<'m>, order: &[usize], graph: &'a VerifiedGraph) -> Self {
+        let imported: HashMap<&str, &Tensor> = graph
+            .tensors
+            .iter()
+            .map(|(_, tensor)| (tensor.name.as_str(), tensor))
+            .collect();
+        let mut same = HashMap::new();
+        for &index in order {
+            let node = &written.nodes[index];
             let keeps_type = ["Identity", "Dropout", "BatchNormalization"]
                 .iter()
                 .any(|op_type| node.is(op_type));
-            if !keeps_type || node.outputs.first() != Some(&name) {
-                return None;
+            if let (true, [input, ..], [output, ..]) = (keeps_type, &*node.inputs, &*node.outputs) {
+                let source = same.get(input).copied().unwrap_or(*input);
+                same.insert(*output, source);
             }
-            name = node.inputs.first()?;
         }
-        None
+        let declared = written.values.iter().chain(&written.outputs);
+        Self {
+            imported,
+            same,
+            declared: declared.map(|value| (value.name, value.message)).collect(),
+        }
+    }
+
+    /// The imported tensor of this name, or the one of the same type that folded nodes made it from.
+    fn tensor(&self, name: &str) -> Option<&'a Tensor> {
+        let source = || self.imported.get(self.same.get(name)?);
+        self.imported.get(name).or_else(source).copied()
     }
 
     /// A declaration of a tensor between stages.
     fn port(&self, name: &'m str) -> Result<Pieces<'m>, ExportError> {
-        let unknown = || ExportError::UnknownType(name.to_owned());
-        let declared = self.written.values.iter().chain(&self.written.outputs);
-        let declared = declared.filter(|value| value.name == name).next_back();
         let found = self.tensor(name).and_then(|tensor| {
             element_type(tensor.dtype).map(|element_type| (element_type, &tensor.shape))
         });
-        let mut value = Pieces::default();
-        match (found, declared) {
-            (Some((element_type, extents)), _) => {
-                let mut shape = Pieces::default();
-                for &extent in &extents.0 {
-                    let mut dimension = Pieces::default();
-                    dimension.integer(1, extent);
-                    shape.message(1, dimension);
-                }
-                let mut tensor = Pieces::default();
-                tensor.integer(1, element_type);
-                tensor.message(2, shape);
-                let mut kind = Pieces::default();
-                kind.message(1, tensor);
-                value.text(1, name);
-                value.message(2, kind);
-            }
-            (None, Some(declared)) => value.keep(declared.message),
-            (None, None) => return Err(unknown()),
+        let Some((element_type, extents)) = found else {
+            let declared = self.declared.get(name).copied();
+            return declared
+                .map(kept)
+                .ok_or_else(|| ExportError::UnknownType(name.to_owned()));
+        };
+        let mut shape = Pieces::default();
+        for &extent in &extents.0 {
+            let mut dimension = Pieces::default();
+            dimension.integer(1, extent);
+            shape.message(1, dimension);
         }
+        let mut tensor = Pieces::default();
+        tensor.integer(1, element_type);
+        tensor.message(2, shape);
+        let mut kind = Pieces::default();
+        kind.message(1, tensor);
+        let mut value = Pieces::default();
+        value.text(1, name);
+        value.message(2, kind);
         Ok(value)
     }
 }
@@ -315,13 +315,12 @@ impl<'m> Writer<'_, 'm> {
         for input in self.stage.inputs.iter().filter(|port| port.from.is_some()) {
             graph.message(11, self.types.port(input.tensor)?);
         }
+        let declared = written.outputs.iter();
+        let declared: HashMap<&str, &'m [u8]> =
+            declared.map(|value| (value.name, value.message)).collect();
         for output in &self.stage.outputs {
-            let declared = written.outputs.iter();
-            let declared = declared
-                .filter(|value| value.name == output.tensor)
-                .next_back();
-            let value = match declared {
-                Some(declared) => kept(declared.message),
+            let value = match declared.get(output.tensor) {
+                Some(declared) => kept(declared),
                 None => self.types.port(output.tensor)?,
             };
             graph.message(12, value);

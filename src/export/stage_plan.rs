@@ -202,15 +202,15 @@ impl<'m> Splitter<'_, 'm> {
         let node = &self.written.nodes[index];
         let operand = node.inputs.first().copied().unwrap_or_default();
         let is_constant = self.written.constant(operand).is_some();
-        if node.is("Shape") && !is_constant && !at_hand.contains(operand) {
-            if let Some(extents) = (self.shape)(operand) {
-                return Ok(StageNode::KnownShape {
-                    node: index,
-                    extents: part(node, extents)?,
-                });
-            }
-        }
-        Ok(StageNode::Original(index))
+        let is_elsewhere = !is_constant && !at_hand.contains(operand);
+        let known = (node.is("Shape") && is_elsewhere).then(|| (self.shape)(operand));
+        Ok(match known.flatten() {
+            Some(extents) => StageNode::KnownShape {
+                node: index,
+                extents: part(node, &extents)?,
+            },
+            None => StageNode::Original(index),
+        })
     }
 
     fn inputs(&self, content: &Contents<'m>, position: &[usize]) -> Vec<Input<'m>> {
@@ -276,7 +276,7 @@ impl<'m> Splitter<'_, 'm> {
 }
 
 /// The extents that a `Shape` asks for.
-fn part(node: &Node<'_>, extents: Vec<u64>) -> Result<Vec<u64>, ExportError> {
+fn part(node: &Node<'_>, extents: &[u64]) -> Result<Vec<u64>, ExportError> {
     let rank = i64::try_from(extents.len()).unwrap_or(i64::MAX);
     let clamped = |value: i64| {
         let value = if value < 0 {

@@ -42,8 +42,8 @@ fn list<'v>(value: &'v Value, key: &str) -> &'v Vec<Value> {
 
 /// A chain of convolutions that is worth being cut, with fields that no version of ONNX has.
 fn chain() -> (Vec<u8>, Vec<Vec<u8>>) {
-    let raw: Vec<u8> = (0..32 * 32 * 9u32)
-        .flat_map(|index| ((index % 7) as f32 * 0.01).to_le_bytes())
+    let raw: Vec<u8> = (0..32 * 32 * 9u16)
+        .flat_map(|index| (f32::from(index % 7) * 0.01).to_le_bytes())
         .collect();
     let mut strangers = Vec::new();
     let mut strange = |message: Message, field: u32, text: &str| {
@@ -343,7 +343,7 @@ fn partition_points_are_those_that_the_names_of_nodes_say() {
     }
 }
 
-/// MobileNet v1 with its layers as names.
+/// `MobileNet` v1 with its layers as names.
 fn mobilenet() -> Vec<u8> {
     use paracompile_testkit::onnx::{Attribute, zeros};
     let mut graph = Graph {

@@ -51,10 +51,10 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     write_with(path, |out| out.write_all(bytes))
 }
 
-/// Writes what `fill` writes in the same way, piece by piece, so that a file need not fit into memory.
+/// Writes what `write` writes in the same way, piece by piece, so that a file need not fit into memory.
 pub fn write_with(
     path: &Path,
-    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), WriteError> {
     let io = |source| WriteError::Io {
         path: path.to_owned(),
@@ -68,7 +68,7 @@ pub fn write_with(
             .write(true)
             .open(&target)
             .map_err(io)?;
-        return filled(device, fill).map(drop).map_err(io);
+        return filled(device, write).map(drop).map_err(io);
     }
     let directory = match target.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -80,7 +80,7 @@ pub fn write_with(
         return Err(io(io::ErrorKind::PermissionDenied.into()));
     }
     let file = temporary(directory).map_err(io)?;
-    let file = filled(file, fill).map_err(io)?;
+    let file = filled(file, write).map_err(io)?;
     if let Some(permissions) = existing {
         file.as_file().set_permissions(permissions).map_err(io)?;
     }
@@ -89,9 +89,12 @@ pub fn write_with(
 }
 
 /// The file with everything in it.
-fn filled<W: Write>(file: W, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<W> {
+fn filled<W: Write>(
+    file: W,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<W> {
     let mut out = BufWriter::new(file);
-    fill(&mut out)?;
+    write(&mut out)?;
     out.into_inner().map_err(io::IntoInnerError::into_error)
 }
 

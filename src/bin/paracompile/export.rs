@@ -1,5 +1,6 @@
 //! `paracompile export`, and `--emit` of a mapping: files for other tools.
 
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Component, Path, PathBuf};
@@ -311,25 +312,29 @@ impl Export<'_> {
     /// Notes as comments of a shell, then the command.
     fn command(&self) -> Result<String, Failure> {
         let found = arm_co_up(self.plan, self.graph).map_err(|no| refused(&no))?;
-        let notes: String = found
-            .notes
-            .iter()
-            .map(|note| format!("# {note}\n"))
-            .collect();
-        Ok(format!("{notes}{}\n", found.command))
+        let mut text = String::new();
+        for note in &found.notes {
+            let _ = writeln!(text, "# {note}");
+        }
+        let _ = writeln!(text, "{}", found.command);
+        Ok(text)
     }
 
     fn failed(&self, error: &ExportError) -> Failure {
         let failure = Failure::from_error(Kind::Model, error).at(self.model);
-        match error {
-            ExportError::TornNode { .. } => failure.with_help(
-                "export another plan: one whose cuts leave this node whole, or --emit annotated",
-            ),
-            ExportError::UnknownType(_) => {
-                failure.with_help("declare the tensor in the model's value_info")
+        let help = match error {
+            ExportError::TornNode { .. } => {
+                "export another plan: one whose cuts leave this node whole, or --emit annotated"
             }
-            _ => failure,
-        }
+            ExportError::UnknownType(_) => "declare the tensor in the model's value_info",
+            ExportError::ExternalAttribute(_) => "store the constant inside of the model",
+            ExportError::External { .. } => "export the model again from where it was made",
+            ExportError::NoSuch { .. }
+            | ExportError::Backwards { .. }
+            | ExportError::Malformed
+            | ExportError::Cycle => return failure,
+        };
+        failure.with_help(help)
     }
 
     fn note(&self, text: &str) {
@@ -383,21 +388,14 @@ enum Unfound {
 
 /// A no, with what could be asked instead.
 fn refused(no: &No) -> Failure {
-    let failure = Failure::from_error(Kind::No, no);
-    match no {
-        No::Network { .. } | No::Missing(_) => {
-            failure.with_help("docs/arm-co-up.md says how a network is recognised")
-        }
-        No::Stages(_) => failure.with_help("map with --max-stages 3"),
-        No::Parallel { .. } => {
-            failure.with_help("export a plan of the strategy pipe-only or single")
-        }
-        No::Letter { .. } => failure.with_help("map with --processors big,little,gpu"),
-        No::InsideLayer { .. } => {
-            failure.with_help("export another plan; docs/arm-co-up.md lists the layers")
-        }
-        _ => failure,
-    }
+    let help = match no {
+        No::Network { .. } | No::Missing(_) => "docs/arm-co-up.md says how a network is recognised",
+        No::Stages(_) => "map with --max-stages 3",
+        No::Parallel { .. } => "export a plan of the strategy pipe-only or single",
+        No::Letter { .. } => "map with --processors big,little,gpu",
+        No::InsideLayer { .. } => "export another plan; docs/arm-co-up.md lists the layers",
+    };
+    Failure::from_error(Kind::No, no).with_help(help)
 }
 
 fn missing(path: &Path) -> Failure {

@@ -24,11 +24,12 @@ use paracompile::soc::Soc;
 
 use crate::args::{self, MapArgs};
 use crate::clock::Clock;
+use crate::export::{self, Export};
 use crate::failure::{Failure, Kind};
 use crate::input::Chip;
 use crate::page::{REPORT, costs_at_points};
 use crate::report::{Summary, report};
-use crate::{demands, export, input, interrupt, notes, terminal};
+use crate::{demands, input, interrupt, notes, terminal};
 
 /// Runs the command.
 pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
@@ -130,22 +131,23 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
         },
         &explanations,
     )?;
-    if !args.emit.is_empty() {
-        let recommended = recommended(&compiled);
-        let export = export::Export {
-            plan: &recommended.plan,
-            graph,
-            model,
-            is_quiet: args.quiet || args.json,
-        };
-        export.write(&args.emit, &directory.join(EXPORT))?;
-    }
-    Ok(match compiled.front.stopped_by {
+    let export = Export {
+        plan: &recommended(&compiled).plan,
+        graph,
+        model,
+        is_quiet: args.quiet || args.json,
+    };
+    export.write(&args.emit, &directory.join(EXPORT))?;
+    Ok(exit_code(compiled.front.stopped_by))
+}
+
+fn exit_code(stopped_by: StoppedBy) -> ExitCode {
+    match stopped_by {
         StoppedBy::Interrupt => ExitCode::from(130),
         StoppedBy::Complete | StoppedBy::Gap | StoppedBy::Work | StoppedBy::Time => {
             ExitCode::SUCCESS
         }
-    })
+    }
 }
 
 /// Model and chip, if the command line makes sense as a whole.
