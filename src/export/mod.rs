@@ -9,6 +9,8 @@ mod protobuf;
 
 mod written;
 
+mod bodies;
+
 mod external;
 
 mod placement;
@@ -18,6 +20,10 @@ mod homes;
 mod annotations;
 
 mod stage_plan;
+
+mod stage_manifest;
+
+mod port_types;
 
 mod stage_models;
 
@@ -32,4 +38,5 @@ pub use arm_co_up::{ArmCoUp, arm_co_up, is_known_to_arm_co_up};
 pub use error::{ExportError, No};
 pub use external::{Copied, weight_files};
 pub use protobuf::Pieces;
-pub use stage_models::{StageFile, StageManifest, StageModels, stage_models};
+pub use stage_manifest::{ManifestInput, ManifestOutput, ManifestStage, StageManifest};
+pub use stage_models::{StageFile, StageModels, stage_models};

@@ -133,6 +133,13 @@ impl<'m> Pieces<'m> {
         self.parts.iter().try_for_each(|part| out.write_all(part))
     }
 
+    /// A message as it is.
+    pub(super) fn kept(message: &'m [u8]) -> Self {
+        let mut pieces = Self::default();
+        pieces.keep(message);
+        pieces
+    }
+
     /// Appends fields as they are.
     pub(super) fn keep(&mut self, bytes: &'m [u8]) {
         self.length += bytes.len();

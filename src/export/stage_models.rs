@@ -6,15 +6,16 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use paracompile_plan::plan::Plan;
-use serde::Serialize;
 
-use crate::ir::{DataType, Tensor, VerifiedGraph};
+use crate::ir::VerifiedGraph;
 
 use super::ExportError;
 use super::external::{Copied, DataFile};
 use super::homes::{homes, refuse_torn};
 use super::placement::Placement;
+use super::port_types::Types;
 use super::protobuf::{Pieces, fields};
+use super::stage_manifest::{ManifestInput, ManifestOutput, ManifestStage, StageManifest};
 use super::stage_plan::{Stage, StageNode, stages};
 use super::written::{Callee, Written, is_external, number};
 
@@ -34,57 +35,6 @@ pub struct StageFile<'m> {
     pub model: Pieces<'m>,
     /// What its data file holds, in order; it has none if this is empty.
     pub copied: Vec<Copied>,
-}
-
-/// `stages.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct StageManifest {
-    /// The version of this format.
-    pub schema: u32,
-    /// The network's name.
-    pub model: String,
-    /// SHA-256 of the network without its weights, as in the plan.
-    pub graph_digest: String,
-    /// The chip's name.
-    pub soc: String,
-    /// In the order in which they run.
-    pub stages: Vec<ManifestStage>,
-}
-
-/// A stage in `stages.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ManifestStage {
-    /// The model, beside the manifest.
-    pub file: String,
-    /// The file with its weights, where there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub data: Option<String>,
-    /// The processors that the plan gives it.
-    pub processors: Vec<String>,
-    /// What it takes, in the order of the model's inputs.
-    pub inputs: Vec<ManifestInput>,
-    /// What it gives, in the order of the model's outputs.
-    pub outputs: Vec<ManifestOutput>,
-}
-
-/// An input in `stages.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ManifestInput {
-    /// The tensor.
-    pub name: String,
-    /// The stage that gives it; `null` for an input of the network.
-    pub from_stage: Option<usize>,
-}
-
-/// An output in `stages.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ManifestOutput {
-    /// The tensor.
-    pub name: String,
-    /// Whether it is an output of the network.
-    pub network_output: bool,
-    /// The stages that take it.
-    pub to_stages: Vec<usize>,
 }
 
 /// Cuts a model into the stages of `plan`; `file` holds the model's bytes and `graph` what was imported from them.
@@ -130,123 +80,6 @@ pub fn stage_models<'m>(
         models.files.push(StageFile { model, copied });
     }
     Ok(models)
-}
-
-impl ManifestInput {
-    fn of(input: &super::stage_plan::Input<'_>) -> Self {
-        Self {
-            name: input.tensor.to_owned(),
-            from_stage: input.from,
-        }
-    }
-}
-
-impl ManifestOutput {
-    fn of(output: &super::stage_plan::Output<'_>) -> Self {
-        Self {
-            name: output.tensor.to_owned(),
-            network_output: output.of_network,
-            to_stages: output.to.clone(),
-        }
-    }
-}
-
-/// Types and extents of tensors of the file, by name.
-struct Types<'a, 'm> {
-    imported: HashMap<&'a str, &'a Tensor>,
-    /// Tensors that folded nodes made from others of the same type, with what was imported.
-    same: HashMap<&'m str, &'m str>,
-    /// Declarations in the file.
-    declared: HashMap<&'m str, &'m [u8]>,
-}
-
-impl<'a, 'm> Types<'a, 'm> {
-    fn of(written: &Written<'m>, order: &[usize], graph: &'a VerifiedGraph) -> Self {
-        let imported: HashMap<&str, &Tensor> = graph
-            .tensors
-            .iter()
-            .map(|(_, tensor)| (tensor.name.as_str(), tensor))
-            .collect();
-        let mut same = HashMap::new();
-        for &index in order {
-            let node = &written.nodes[index];
-            let keeps_type = ["Identity", "Dropout", "BatchNormalization"]
-                .iter()
-                .any(|op_type| node.is(op_type));
-            if let (true, [input, ..], [output, ..]) = (keeps_type, &*node.inputs, &*node.outputs) {
-                let source = same.get(input).copied().unwrap_or(*input);
-                same.insert(*output, source);
-            }
-        }
-        let declared = written.values.iter().chain(&written.outputs);
-        Self {
-            imported,
-            same,
-            declared: declared.map(|value| (value.name, value.message)).collect(),
-        }
-    }
-
-    /// The imported tensor of this name, or the one of the same type that folded nodes made it from.
-    fn tensor(&self, name: &str) -> Option<&'a Tensor> {
-        let source = || self.imported.get(self.same.get(name)?);
-        self.imported.get(name).or_else(source).copied()
-    }
-
-    /// A declaration of a tensor between stages.
-    fn port(&self, name: &'m str) -> Result<Pieces<'m>, ExportError> {
-        let found = self.tensor(name).and_then(|tensor| {
-            element_type(tensor.dtype).map(|element_type| (element_type, &tensor.shape))
-        });
-        let Some((element_type, extents)) = found else {
-            let declared = self.declared.get(name).copied();
-            return declared
-                .map(kept)
-                .ok_or_else(|| ExportError::UnknownType(name.to_owned()));
-        };
-        let mut shape = Pieces::default();
-        for &extent in &extents.0 {
-            let mut dimension = Pieces::default();
-            dimension.integer(1, extent);
-            shape.message(1, dimension);
-        }
-        let mut tensor = Pieces::default();
-        tensor.integer(1, element_type);
-        tensor.message(2, shape);
-        let mut kind = Pieces::default();
-        kind.message(1, tensor);
-        let mut value = Pieces::default();
-        value.text(1, name);
-        value.message(2, kind);
-        Ok(value)
-    }
-}
-
-/// ONNX's number of an element type; `None` where ours stands for several of ONNX's.
-const fn element_type(dtype: DataType) -> Option<u64> {
-    Some(match dtype {
-        DataType::Float => 1,
-        DataType::Uint8 => 2,
-        DataType::Int8 => 3,
-        DataType::Uint16 => 4,
-        DataType::Int16 => 5,
-        DataType::Int32 => 6,
-        DataType::Int64 => 7,
-        DataType::String => 8,
-        DataType::Bool => 9,
-        DataType::Float16 => 10,
-        DataType::Double => 11,
-        DataType::Uint32 => 12,
-        DataType::Uint64 => 13,
-        DataType::Complex64 => 14,
-        DataType::Complex128 => 15,
-        DataType::BFloat16 => 16,
-        DataType::Uint4 => 21,
-        DataType::Int4 => 22,
-        DataType::Float4 => 23,
-        DataType::Uint2 => 25,
-        DataType::Int2 => 26,
-        DataType::Float8 => return None,
-    })
 }
 
 /// Writes the model of one stage.
@@ -298,7 +131,7 @@ impl<'m> Writer<'_, 'm> {
             let constant = if is_external(constant)? {
                 data.take_over(constant)?
             } else {
-                kept(constant)
+                Pieces::kept(constant)
             };
             graph.message(5, constant);
         }
@@ -309,7 +142,7 @@ impl<'m> Writer<'_, 'm> {
             let listed = written.constant(input.name);
             let is_constant = listed.is_some_and(|index| self.stage.constants.contains(&index));
             if ports.contains(input.name) || is_constant {
-                graph.message(11, kept(input.message));
+                graph.message(11, Pieces::kept(input.message));
             }
         }
         for input in self.stage.inputs.iter().filter(|port| port.from.is_some()) {
@@ -320,7 +153,7 @@ impl<'m> Writer<'_, 'm> {
             declared.map(|value| (value.name, value.message)).collect();
         for output in &self.stage.outputs {
             let value = match declared.get(output.tensor) {
-                Some(declared) => kept(declared),
+                Some(declared) => Pieces::kept(declared),
                 None => self.types.port(output.tensor)?,
             };
             graph.message(12, value);
@@ -329,12 +162,12 @@ impl<'m> Writer<'_, 'm> {
         for value in &written.values {
             let is_port = ports.contains(value.name) || given.contains(value.name);
             if inner.contains(value.name) && !is_port {
-                graph.message(13, kept(value.message));
+                graph.message(13, Pieces::kept(value.message));
             }
         }
         for quantization in &written.quantizations {
             if inner.contains(quantization.name) {
-                graph.message(14, kept(quantization.message));
+                graph.message(14, Pieces::kept(quantization.message));
             }
         }
         Ok(graph)
@@ -346,7 +179,7 @@ impl<'m> Writer<'_, 'm> {
             StageNode::Original(index) => {
                 let node = &self.written.nodes[*index];
                 if node.external.is_empty() {
-                    Ok(kept(node.message))
+                    Ok(Pieces::kept(node.message))
                 } else {
                     Err(ExportError::ExternalAttribute(node.spelled(*index)))
                 }
@@ -421,10 +254,4 @@ impl<'m> Writer<'_, 'm> {
 /// The default domain has two spellings.
 fn plain(domain: &str) -> &str {
     if domain == "ai.onnx" { "" } else { domain }
-}
-
-fn kept(message: &[u8]) -> Pieces<'_> {
-    let mut pieces = Pieces::default();
-    pieces.keep(message);
-    pieces
 }

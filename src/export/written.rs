@@ -6,6 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::ExportError;
+use super::bodies::Bodies;
 use super::protobuf::{Field, fields};
 
 /// Field numbers of `onnx.proto`.
@@ -236,16 +237,15 @@ fn read_function(message: &[u8]) -> Result<Function<'_>, ExportError> {
 
 fn read_node(message: &[u8]) -> Result<Node<'_>, ExportError> {
     let mut node = read_flat(message)?;
-    let mut inside = Inside::default();
-    inside.read(message)?;
-    node.captured = inside.captured();
-    node.calls = std::mem::take(&mut inside.calls);
-    node.external = inside.external;
+    let bodies = Bodies::of(message)?;
+    node.captured = bodies.captured();
+    node.calls = bodies.calls;
+    node.external = bodies.external;
     Ok(node)
 }
 
 /// A node without what its attributes hold.
-fn read_flat(message: &[u8]) -> Result<Node<'_>, ExportError> {
+pub(super) fn read_flat(message: &[u8]) -> Result<Node<'_>, ExportError> {
     let mut node = Node {
         message,
         ..Node::default()
@@ -262,121 +262,6 @@ fn read_flat(message: &[u8]) -> Result<Node<'_>, ExportError> {
         }
     }
     Ok(node)
-}
-
-/// What the attributes of a node hold, read with a stack on the heap.
-#[derive(Debug, Default)]
-struct Inside<'m> {
-    scopes: Vec<Scope<'m>>,
-    calls: Vec<Callee<'m>>,
-    external: Vec<&'m [u8]>,
-}
-
-#[derive(Debug, Default)]
-struct Scope<'m> {
-    parent: Option<usize>,
-    defined: BTreeSet<&'m str>,
-    read: BTreeSet<&'m str>,
-}
-
-#[derive(Clone, Copy)]
-enum Kind {
-    Node,
-    Attribute,
-    Graph,
-    Tensor,
-    SparseTensor,
-}
-
-impl<'m> Inside<'m> {
-    fn read(&mut self, node: &'m [u8]) -> Result<(), ExportError> {
-        let mut open = vec![(Kind::Node, node, None)];
-        while let Some((kind, message, scope)) = open.pop() {
-            let mut scope = scope;
-            match kind {
-                Kind::Node => {
-                    let overload = text(message, 8)?;
-                    let node = read_flat(message)?;
-                    self.calls.push((node.domain, node.op_type, overload));
-                    if let Some(scope) = scope {
-                        let scope: &mut Scope<'m> = &mut self.scopes[scope];
-                        scope.read.extend(node.reads());
-                        scope.defined.extend(node.writes());
-                    }
-                }
-                Kind::Graph => {
-                    self.scopes.push(Scope {
-                        parent: scope,
-                        ..Scope::default()
-                    });
-                    scope = Some(self.scopes.len() - 1);
-                }
-                Kind::Tensor => {
-                    if is_external(message)? {
-                        self.external.push(message);
-                    }
-                }
-                Kind::Attribute | Kind::SparseTensor => {}
-            }
-            for field in fields(message) {
-                let field = field?;
-                let Some(inner) = field.delimited() else {
-                    continue;
-                };
-                match (kind, field.number) {
-                    (Kind::Node, 5) => open.push((Kind::Attribute, inner, scope)),
-                    (Kind::Attribute, 5 | 10) | (Kind::SparseTensor, 1 | 2) => {
-                        open.push((Kind::Tensor, inner, scope));
-                    }
-                    (Kind::Attribute, 6 | 11) => open.push((Kind::Graph, inner, scope)),
-                    (Kind::Attribute, 22) => open.push((Kind::SparseTensor, inner, scope)),
-                    (Kind::Graph, number::GRAPH_NODE) => open.push((Kind::Node, inner, scope)),
-                    (Kind::Graph, number::GRAPH_INITIALIZER) => {
-                        self.define(scope, text(inner, 8)?);
-                        open.push((Kind::Tensor, inner, scope));
-                    }
-                    (Kind::Graph, number::GRAPH_INPUT) => self.define(scope, text(inner, 1)?),
-                    (Kind::Graph, number::GRAPH_OUTPUT) => {
-                        if let Some(scope) = scope {
-                            self.scopes[scope].read.insert(text(inner, 1)?);
-                        }
-                    }
-                    _ => {}
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn define(&mut self, scope: Option<usize>, name: &'m str) {
-        if let Some(scope) = scope {
-            self.scopes[scope].defined.insert(name);
-        }
-    }
-
-    /// Names that are read and not defined around the reader, in alphabetical order.
-    fn captured(&self) -> Vec<&'m str> {
-        let mut captured = BTreeSet::new();
-        for (index, scope) in self.scopes.iter().enumerate() {
-            for &name in &scope.read {
-                if !name.is_empty() && !self.is_defined(index, name) {
-                    captured.insert(name);
-                }
-            }
-        }
-        captured.into_iter().collect()
-    }
-
-    fn is_defined(&self, scope: usize, name: &str) -> bool {
-        let mut current = Some(scope);
-        while let Some(index) = current {
-            if self.scopes[index].defined.contains(name) {
-                return true;
-            }
-            current = self.scopes[index].parent;
-        }
-        false
-    }
 }
 
 /// Whether the elements of a constant lie in another file.

@@ -434,39 +434,17 @@ fn mobilenet_v1_is_known_and_v2_is_not() {
 #[test]
 fn processors_without_a_letter_are_named() {
     let desk = Desk::new().with_model("squeezenet1_1.onnx");
-    let arguments = [
-        "squeezenet1_1.onnx",
-        "--soc",
-        "rk3588",
-        "--processors",
-        "npu0",
-        "-o",
-        "out",
-        "-q",
-        "--no-plots",
-        "--no-report",
-        "--emit",
-        "arm-co-up",
-    ];
-    let picture = desk.run(&arguments).refused(1);
+    let map_on = |processor: &str| {
+        let arguments = ["squeezenet1_1.onnx", "--soc", "rk3588", "-o", "out", "-q"];
+        let more = ["--no-plots", "--no-report", "--emit", "arm-co-up"];
+        let chosen = ["--processors", processor];
+        desk.run(&[&arguments[..], &more, &chosen].concat())
+    };
+    let picture = map_on("npu0").refused(1);
     assert!(picture.contains("`npu0`"), "{picture}");
     assert!(!desk.path("out/export/arm-co-up.txt").exists());
     // The same on a board that the command knows no cores of.
-    let arguments = [
-        "squeezenet1_1.onnx",
-        "--soc",
-        "rk3588",
-        "--processors",
-        "gpu",
-        "-o",
-        "out",
-        "-q",
-        "--no-plots",
-        "--no-report",
-        "--emit",
-        "arm-co-up",
-    ];
-    desk.run(&arguments).done();
+    map_on("gpu").done();
     let command = String::from_utf8(desk.read("out/export/arm-co-up.txt")).expect("text");
     assert!(command.contains("# give --threads"), "{command}");
     assert!(
