@@ -131,14 +131,26 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
         },
         &explanations,
     )?;
+    emit(args, graph, &recommended(&compiled).plan, &directory)?;
+    Ok(exit_code(compiled.front.stopped_by))
+}
+
+/// Writes the recommended plan in the formats that were asked for.
+fn emit(
+    args: &MapArgs,
+    graph: &VerifiedGraph,
+    plan: &Plan,
+    directory: &Path,
+) -> Result<(), Failure> {
+    let (model, _) = asked(args)?;
+    let is_quiet = args.quiet || args.json;
     let export = Export {
-        plan: &recommended(&compiled).plan,
+        plan,
         graph,
         model,
-        is_quiet: args.quiet || args.json,
+        is_quiet,
     };
-    export.write(&args.emit, &directory.join(EXPORT))?;
-    Ok(exit_code(compiled.front.stopped_by))
+    export.write(&args.emit, &directory.join(EXPORT))
 }
 
 fn exit_code(stopped_by: StoppedBy) -> ExitCode {
