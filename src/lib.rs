@@ -10,7 +10,7 @@ pub use paracompile_plan::{OpClass, front};
 pub mod import {
     pub use paracompile_frontend::import::onnx::{
         Convolutions, Examined, Folded, Header, Heads, ImportError, ImportOptions, Imported,
-        NodePath, Outcome, Problem, UnboundSymbol, Warning, examine, import,
+        NodeEdit, NodePath, Outcome, Problem, UnboundSymbol, Warning, examine, import, map,
     };
 }
 
@@ -18,8 +18,8 @@ pub mod import {
 pub mod plan {
     pub use paracompile_plan::plan::*;
     pub use paracompile_plan::{
-        OpClass, ReadError, Violation, WriteError, check, read_front, read_plan, write_bytes,
-        write_json, write_text,
+        OpClass, ReadError, Violation, WriteError, check, check_structure, read_front, read_plan,
+        write_bytes, write_json, write_text, write_with,
     };
 }
 
@@ -40,6 +40,8 @@ pub mod simulate;
 pub mod pareto;
 
 pub mod emit;
+
+pub mod export;
 
 pub mod explain;
 

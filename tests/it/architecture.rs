@@ -75,6 +75,8 @@ const MAY_IMPORT: &[(&str, &str, &[&str])] = &[
             "pareto",
         ],
     ),
+    // It rewrites the model's own bytes, and needs of the graph only names, types and where operators stand.
+    ("export", "src/export", &["arena", "ir"]),
     (
         "explain",
         "src/explain.rs",

@@ -7,6 +7,7 @@ mod compare;
 mod compile;
 mod constraints;
 mod documents;
+mod export;
 mod guide;
 mod operating_points;
 mod optimality;

@@ -39,4 +39,4 @@ pub use op_class::{OpClass, UnknownClass};
 pub use plan::Plan;
 pub use read::{ReadError, read_front, read_plan};
 pub use units::{Bytes, Joules, Milliwatts, Nanojoules, Nanoseconds, Seconds, Slowdown, Watts};
-pub use write::{WriteError, write_bytes, write_json, write_text};
+pub use write::{WriteError, write_bytes, write_json, write_text, write_with};

@@ -1,7 +1,7 @@
 //! Writes JSON files so that a reader sees the old file or the new one and never a part.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -48,6 +48,14 @@ pub fn write_text(path: &Path, text: &str) -> Result<(), WriteError> {
 
 /// Writes bytes in the same way.
 pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    write_with(path, |out| out.write_all(bytes))
+}
+
+/// Writes what `write` writes in the same way, piece by piece, so that a file need not fit into memory.
+pub fn write_with(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), WriteError> {
     let io = |source| WriteError::Io {
         path: path.to_owned(),
         source,
@@ -56,11 +64,11 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     if fs::metadata(&target).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         // A device or a pipe is written to: nobody can see a part of it as the whole, and it must not be replaced.
-        let mut device = fs::OpenOptions::new()
+        let device = fs::OpenOptions::new()
             .write(true)
             .open(&target)
             .map_err(io)?;
-        return device.write_all(bytes).map_err(io);
+        return filled(device, write).map(drop).map_err(io);
     }
     let directory = match target.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -71,13 +79,23 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
         // A rename would replace it all the same, which is not what whoever protected it expects.
         return Err(io(io::ErrorKind::PermissionDenied.into()));
     }
-    let mut file = temporary(directory).map_err(io)?;
-    file.write_all(bytes).map_err(io)?;
+    let file = temporary(directory).map_err(io)?;
+    let file = filled(file, write).map_err(io)?;
     if let Some(permissions) = existing {
         file.as_file().set_permissions(permissions).map_err(io)?;
     }
     file.persist(&target).map_err(|error| io(error.error))?;
     Ok(())
+}
+
+/// The file with everything in it.
+fn filled<W: Write>(
+    file: W,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<W> {
+    let mut out = BufWriter::new(file);
+    write(&mut out)?;
+    out.into_inner().map_err(io::IntoInnerError::into_error)
 }
 
 /// A temporary file with the permissions of an ordinary one; the default is readable by its owner alone.

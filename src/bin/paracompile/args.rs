@@ -36,6 +36,7 @@ Examples:
   paracompile check output/googlenet-vim3 --model models/googlenet.onnx --soc vim3
   paracompile compare models/googlenet.onnx --soc vim3
   paracompile report output/googlenet-vim3 --model models/googlenet.onnx --soc vim3
+  paracompile export plan.json --model models/googlenet.onnx --emit stages -o exported
 
 Exit codes:
   0    done
@@ -121,6 +122,15 @@ Example:
   paracompile report output/googlenet-vim3 --model models/googlenet.onnx --soc vim3
   paracompile report output/googlenet-vim3 -o googlenet.html")]
     Report(ReportArgs),
+    /// Write a plan in formats of other tools: an annotated model, one model a stage, an ARM-CO-UP command line
+    #[command(after_help = "\
+Examples:
+  paracompile export output/googlenet-vim3/plans/16-pipe-only-gpu_big.json --model models/googlenet.onnx --emit stages -o exported
+  paracompile export plan.json --model model.onnx --emit annotated,stages -o exported
+  paracompile export plan.json --model resnet50.onnx --emit arm-co-up
+
+docs/export.md says what each format holds and how to run it.")]
+    Export(ExportArgs),
     /// Solve a scheduling instance: operators, durations and delays without a network
     #[command(after_help = "\
 Examples:
@@ -224,6 +234,9 @@ pub(crate) struct MapArgs {
     /// Explain where an operator is, and what moving it would change: a node's name, an output's name, or #index
     #[arg(long, value_name = "OP")]
     pub(crate) explain: Vec<String>,
+    /// Write the recommended plan in formats of other tools too, in export/ below the output directory; docs/export.md
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "FORMAT")]
+    pub(crate) emit: Vec<Emit>,
     /// Print front.json instead of a table
     #[arg(long)]
     pub(crate) json: bool,
@@ -433,6 +446,45 @@ pub(crate) struct CheckArgs {
     /// Measured costs that the plans were made with
     #[arg(long, value_name = "FILE")]
     pub(crate) costs: Option<PathBuf>,
+}
+
+/// A format of other tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum Emit {
+    /// The model with stages and processors as ONNX and onnxruntime metadata
+    Annotated,
+    /// One ONNX model a stage, and who gives what to whom
+    Stages,
+    /// A command line of ARM-CO-UP, for the networks that it knows
+    ArmCoUp,
+}
+
+/// `paracompile export`.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// A plan file
+    #[arg(value_name = "PLAN")]
+    pub(crate) plan: PathBuf,
+    /// The network that the plan is for; symbolic dimensions are bound as the plan says
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) dims: DimArgs,
+    /// The formats, separated by commas
+    #[arg(
+        long,
+        required = true,
+        value_enum,
+        value_delimiter = ',',
+        value_name = "FORMAT"
+    )]
+    pub(crate) emit: Vec<Emit>,
+    /// The directory to write to; for arm-co-up alone it can be left out
+    #[arg(long, short, alias = "output", value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
 }
 
 /// `paracompile compare`.

@@ -11,6 +11,7 @@ mod compare_tables;
 mod costs;
 mod demands;
 mod document;
+mod export;
 mod failure;
 mod figures;
 mod grid;
@@ -46,7 +47,7 @@ fn main() -> ExitCode {
                     "one model at a time; a command stands first, without options of mapping before it",
                 )
                 .with_help(
-                    "paracompile MODEL --soc NAME maps a model; paracompile inspect | soc | costs | calibrate | simulate | plot | check | compare | report | solve do everything else",
+                    "paracompile MODEL --soc NAME maps a model; paracompile inspect | soc | costs | calibrate | simulate | plot | check | compare | report | export | solve do everything else",
                 ),
             );
         }
@@ -104,6 +105,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Compare(args)) => compare::run(&args),
         Some(Command::Report(args)) => page::run(&args),
+        Some(Command::Export(args)) => export::run(&args),
         Some(Command::Solve(args)) => solve::run(&args),
     }
 }

@@ -24,6 +24,7 @@ use paracompile::soc::Soc;
 
 use crate::args::{self, MapArgs};
 use crate::clock::Clock;
+use crate::export::{self, Export};
 use crate::failure::{Failure, Kind};
 use crate::input::Chip;
 use crate::page::{REPORT, costs_at_points};
@@ -43,6 +44,7 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
     let fixed = fixed_points(args, &chip);
     explainable(args, &imported)?;
     let constraints = demands::read(args, &imported, &chip.chosen)?;
+    export::possible(&args.emit, model, graph)?;
     let directory = args.out.clone().unwrap_or_else(|| {
         Path::new("output").join(format!("{}-{}", graph.name, chip.chosen.name))
     });
@@ -129,12 +131,31 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
         },
         &explanations,
     )?;
-    Ok(match compiled.front.stopped_by {
+    emit(args, &imported, &recommended(&compiled).plan, &directory)?;
+    Ok(exit_code(compiled.front.stopped_by))
+}
+
+/// Writes the recommended plan in the formats that were asked for.
+fn emit(args: &MapArgs, imported: &Imported, plan: &Plan, directory: &Path) -> Result<(), Failure> {
+    let (model, _) = asked(args)?;
+    let is_quiet = args.quiet || args.json;
+    let export = Export {
+        plan,
+        graph: &imported.graph,
+        model,
+        edits: &imported.edits,
+        is_quiet,
+    };
+    export.write(&args.emit, &directory.join(EXPORT))
+}
+
+fn exit_code(stopped_by: StoppedBy) -> ExitCode {
+    match stopped_by {
         StoppedBy::Interrupt => ExitCode::from(130),
         StoppedBy::Complete | StoppedBy::Gap | StoppedBy::Work | StoppedBy::Time => {
             ExitCode::SUCCESS
         }
-    })
+    }
 }
 
 /// Model and chip, if the command line makes sense as a whole.
@@ -475,6 +496,7 @@ fn writable(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     for (name, must_be_folder) in [
         ("plans", true),
         ("baselines", true),
+        (EXPORT, true),
         (REPORT, false),
         ("front.json", false),
     ] {
@@ -519,6 +541,7 @@ fn unmake(made: &[PathBuf]) {
     }
 }
 
+const EXPORT: &str = "export";
 const PARETO: &str = "pareto.svg";
 const GANTT: &str = "gantt-recommended.svg";
 

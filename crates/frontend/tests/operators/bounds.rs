@@ -9,8 +9,7 @@ use paracompile_testkit::onnx::Graph;
 
 use super::case::op;
 
-const WARNING: &str =
-    "extents that depend on the values of an input are taken at their upper bounds, which --dim can lower: ";
+const WARNING: &str = "extents that depend on the values of an input are taken at their upper bounds, which --dim can lower: ";
 
 #[test]
 fn what_survives_is_no_more_than_all() {

@@ -12,7 +12,7 @@ use super::ImportError;
 /// The bytes of the file at `path`, read page by page when they are touched.
 ///
 /// A file that shrinks while it is mapped ends the process with a bus error, as with every program that maps files.
-pub(super) fn map(path: &Path) -> Result<Bytes, ImportError> {
+pub fn map(path: &Path) -> Result<Bytes, ImportError> {
     let read = |source| ImportError::Read {
         path: path.to_owned(),
         source,

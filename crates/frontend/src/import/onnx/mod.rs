@@ -63,6 +63,7 @@ mod error;
 pub use decode::DecodeError;
 pub use error::{Fault, ImportError, NodePath, Operand, Problem, UnboundSymbol};
 pub use examine::{Examined, Header, Outcome, Output, examine, examine_bytes};
+pub use file::map;
 pub use lower::{
     Contradiction, Convolutions, Folded, Heads, ImportOptions, Imported, NodeEdit, Warning, import,
     import_bytes,
