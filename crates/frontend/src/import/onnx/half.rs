@@ -67,6 +67,7 @@ pub(super) fn rounded(value: f64, dtype: DataType) -> f64 {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "rounding is exact")]
 mod tests {
     use super::*;
 
