@@ -32,7 +32,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<ExitCode, Failure> {
 }
 
 /// What the importer left out, by kind.
-fn kinds(folded: &Folded) -> [(&'static str, usize); 6] {
+fn kinds(folded: &Folded) -> [(&'static str, usize); 7] {
     [
         ("identities", folded.identities.len()),
         ("dropouts", folded.dropouts.len()),
@@ -40,6 +40,7 @@ fn kinds(folded: &Folded) -> [(&'static str, usize); 6] {
         ("unused operators", folded.dead.len()),
         ("batch normalisations", folded.batch_norms.len()),
         ("paddings", folded.paddings.len()),
+        ("conversions", folded.conversions.len()),
     ]
 }
 

@@ -19,7 +19,7 @@ pub(super) const RULES: &[(&str, Rule)] = &[
 const IMAGE: &str = "batch, channels and at least one spatial axis are needed";
 const MACS: &str = "the number of multiply-accumulates";
 
-fn conv(site: &Site<'_>) -> Result<Effect, Fault> {
+pub(super) fn conv(site: &Site<'_>) -> Result<Effect, Fault> {
     let (image, filter) = operands(site, 0, 1)?;
     let effect = convolution(site, image, filter, image.dtype)?;
     if site.optional(2).is_none() {
@@ -38,13 +38,17 @@ fn conv(site: &Site<'_>) -> Result<Effect, Fault> {
 
 fn conv_integer(site: &Site<'_>) -> Result<Effect, Fault> {
     let (image, filter) = operands(site, 0, 1)?;
-    convolution(site, image, filter, DataType::Int32)
+    convolution(site, image, filter, DataType::Int32).map(|effect| effect.with_parameters_from(2))
 }
 
-fn qlinear_conv(site: &Site<'_>) -> Result<Effect, Fault> {
+pub(super) fn qlinear_conv(site: &Site<'_>) -> Result<Effect, Fault> {
     let (image, filter) = operands(site, 0, 3)?;
     let dtype = site.operand(7, "y_zero_point")?.dtype;
-    convolution(site, image, filter, dtype)
+    let effect = convolution(site, image, filter, dtype)?;
+    // Behind the scales and zero points stands a bias.
+    Ok(effect
+        .with_parameters([1, 2, 4, 5, 6, 7])
+        .computing_in(image.dtype))
 }
 
 fn operands<'a>(

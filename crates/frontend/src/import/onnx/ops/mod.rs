@@ -36,4 +36,6 @@ mod quantization;
 
 mod recurrent;
 
+mod contrib;
+
 pub(super) use registry::rule;

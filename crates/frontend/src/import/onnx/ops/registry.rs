@@ -5,15 +5,21 @@ use std::sync::LazyLock;
 
 use super::super::infer::Rule;
 use super::{
-    activation, convolution, einsum, elementwise, generator, join, normalization, pooling, product,
-    quantization, rearrange, recurrent, reduction, resize, select, shape,
+    activation, contrib, convolution, einsum, elementwise, generator, join, normalization, pooling,
+    product, quantization, rearrange, recurrent, reduction, resize, select, shape,
 };
 
 static RULES: LazyLock<BTreeMap<&'static str, Rule>> =
     LazyLock::new(|| FAMILIES.iter().copied().flatten().copied().collect());
 
+static CONTRIBUTED: LazyLock<BTreeMap<&'static str, Rule>> = LazyLock::new(|| {
+    let families = contrib::FAMILIES.iter().copied();
+    families.flatten().copied().collect()
+});
+
 const FAMILIES: &[&[(&str, Rule)]] = &[
     activation::RULES,
+    contrib::DEFAULT,
     convolution::RULES,
     einsum::RULES,
     elementwise::RULES,
@@ -31,10 +37,11 @@ const FAMILIES: &[&[(&str, Rule)]] = &[
     shape::RULES,
 ];
 
-/// The rule of an operator type of the default domain; `None` if it is opaque to us.
+/// The rule of an operator type; `None` if it is opaque to us.
 pub(in super::super) fn rule(domain: &str, op_type: &str) -> Option<Rule> {
     match domain {
         "" | "ai.onnx" => RULES.get(op_type).copied(),
+        "com.microsoft" => CONTRIBUTED.get(op_type).copied(),
         _ => None,
     }
 }
@@ -47,6 +54,8 @@ mod tests {
     fn no_two_families_claim_an_operator() {
         let rules: usize = FAMILIES.iter().map(|family| family.len()).sum();
         assert_eq!(RULES.len(), rules);
+        let rules: usize = contrib::FAMILIES.iter().map(|family| family.len()).sum();
+        assert_eq!(CONTRIBUTED.len(), rules);
     }
 
     #[test]
