@@ -262,6 +262,7 @@ mod tests {
     #[test]
     fn operators_beyond_four_times_the_measured_range_are_far() {
         let model = ClassModel {
+            dtype: "any".to_owned(),
             features: vec!["launch".to_owned(), "macs".to_owned()],
             coefficients: vec![1e-5, 1e-11],
             max: false,
@@ -312,6 +313,7 @@ mod tests {
     #[test]
     fn a_model_sums_its_terms_or_takes_the_largest() {
         let mut model = ClassModel {
+            dtype: "any".to_owned(),
             features: vec!["launch".to_owned(), "output_bytes".to_owned()],
             coefficients: vec![0.5, 0.25],
             max: false,

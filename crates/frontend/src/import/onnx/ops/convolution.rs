@@ -6,7 +6,7 @@ use crate::ir::{DataType, Work};
 
 use super::super::Fault;
 use super::super::infer::{Effect, Produced, Rule, Site};
-use super::super::value::{Value, product};
+use super::super::value::{Value, elements, product};
 use super::window::Window;
 
 pub(super) const RULES: &[(&str, Rule)] = &[
@@ -44,8 +44,11 @@ fn conv_integer(site: &Site<'_>) -> Result<Effect, Fault> {
 pub(super) fn qlinear_conv(site: &Site<'_>) -> Result<Effect, Fault> {
     let (image, filter) = operands(site, 0, 3)?;
     let dtype = site.operand(7, "y_zero_point")?.dtype;
-    let effect = convolution(site, image, filter, dtype)?;
-    // Behind the scales and zero points stands a bias.
+    let mut effect = convolution(site, image, filter, dtype)?;
+    // Behind the scales and zero points stands a bias, an addition an element.
+    if site.optional(8).is_some() {
+        effect.work.other_flops = elements(&effect.outputs[0].shape)?;
+    }
     Ok(effect
         .with_parameters([1, 2, 4, 5, 6, 7])
         .computing_in(image.dtype))
