@@ -12,6 +12,8 @@ use paracompile_testkit::onnx::{
     Attribute, Graph, Message, dtype, fixed, in_domain, integers, node, tensor, zeros,
 };
 
+use proptest::prelude::*;
+
 use Attribute::{Float, Int, Ints, Text};
 
 const INT32: i32 = 6;
@@ -440,6 +442,23 @@ fn weights_that_are_moved_first_keep_their_type() {
     for op in imported.graph.ops.as_slice() {
         assert_eq!(op.work.weight_bytes.count(), 36);
     }
+    // All their readers need the scales of blocks.
+    let blocks = [("axis", Int(0)), ("block_size", Int(3))];
+    let nodes = vec![
+        node(
+            "DequantizeLinear",
+            &["packed", "block_scales"],
+            &["f"],
+            &blocks,
+        ),
+        op("Transpose", &["f"], "turned"),
+        op("MatMul", &["real", "turned"], "m"),
+        op("MatMul", &["m", "turned"], "y"),
+    ];
+    let imported = read(&network(nodes));
+    for op in imported.graph.ops.as_slice() {
+        assert_eq!(op.work.weight_bytes.count(), 18 + 48);
+    }
     // Weights that the file holds in floating point and quantises itself are quantised once.
     let mut graph = network(vec![
         node("QuantizeLinear", &["plain", "s", "z"], &["stored"], &[]),
@@ -494,6 +513,39 @@ fn a_chain_that_quantises_while_it_runs_has_the_sizes_of_its_types() {
     assert_eq!(
         imported.graph.ops.as_slice()[1].work.weight_bytes.count(),
         36
+    );
+}
+
+#[test]
+fn what_grows_beyond_all_sizes_stays_as_it_is_written() {
+    // Eight exbibytes in half precision, twice as many quantised.
+    let mut graph = network(vec![
+        op("DequantizeLinear", &["wide", "half"], "f"),
+        op("Expand", &["f", "huge"], "e"),
+        op("ArgMax", &["e"], "y"),
+    ]);
+    graph.inputs.push(fixed("wide", INT32, &[1]));
+    graph.constants.push(tensor("half", HALF, &[], &[0, 0x3c]));
+    graph.constants.push(integers("huge", &[1 << 30, 1 << 29]));
+    let written = read_shown(&graph);
+    assert_eq!(
+        written[0],
+        "DequantizeLinear(wide int32) -> f float16 in float16"
+    );
+}
+
+#[test]
+fn whole_numbers_on_the_way_are_other_weights() {
+    let cast = |from: &str, to: &str, dtype| node("Cast", &[from], &[to], &[("to", Int(dtype))]);
+    let nodes = vec![
+        op("DequantizeLinear", &["plane", "s"], "plane_f"),
+        cast("plane_f", "whole", 7),
+        cast("whole", "rounded", 1),
+        op("MatMul", &["real", "rounded"], "y"),
+    ];
+    assert_eq!(
+        read_shown(&network(nodes)),
+        ["MatMul(real float, rounded float) -> y float in float"]
     );
 }
 
@@ -769,4 +821,135 @@ fn types_shorter_than_a_byte_are_packed() {
     let odd = imported.graph.tensors.iter().map(|(_, tensor)| tensor);
     let odd = odd.into_iter().find(|tensor| tensor.name == "odd").unwrap();
     assert_eq!((odd.dtype, odd.bytes.count()), (DataType::Int4, 8));
+}
+
+/// Unary and binary operators of all roles, with a conversion before or behind or not.
+fn random_nodes(choices: &[(usize, usize, usize)]) -> Vec<Message> {
+    const KINDS: [&str; 9] = [
+        "Relu",
+        "Transpose",
+        "Sqrt",
+        "QuantizeLinear",
+        "DequantizeLinear",
+        "Add",
+        "Reshape",
+        "Identity",
+        "NoSuchOperator",
+    ];
+    // Tensors of both kinds, by name.
+    let mut real = vec!["real".to_owned()];
+    let mut quantised = vec!["x".to_owned(), "x2".to_owned()];
+    let mut nodes = Vec::new();
+    for (index, &(kind, first, second)) in choices.iter().enumerate() {
+        let result = format!("t{index}");
+        let kind = KINDS[kind % KINDS.len()];
+        let pick = |from: &[String], choice: usize| from[choice % from.len()].clone();
+        match kind {
+            "QuantizeLinear" => {
+                let scale = ["s", "t"][second % 2];
+                let from = pick(&real, first);
+                nodes.push(node(
+                    kind,
+                    &[from.as_str(), scale, "z"],
+                    &[result.as_str()],
+                    &[],
+                ));
+                quantised.push(result);
+            }
+            "DequantizeLinear" => {
+                nodes.push(dq(&pick(&quantised, first), &result));
+                real.push(result);
+            }
+            _ => {
+                let (a, b) = (pick(&real, first), pick(&real, second));
+                let operands = match kind {
+                    "Add" => vec![a.as_str(), b.as_str()],
+                    "Reshape" => vec![a.as_str(), "back"],
+                    _ => vec![a.as_str()],
+                };
+                // What turns everything round keeps the extents of a cube.
+                let attributes = [("perm", Ints(&[0, 1, 3, 2]))];
+                let attributes = &attributes[..usize::from(kind == "Transpose")];
+                nodes.push(node(kind, &operands, &[result.as_str()], attributes));
+                real.push(result);
+            }
+        }
+    }
+    nodes
+}
+
+/// What the network returns, by name, with its type.
+fn returned(imported: &Imported) -> Vec<String> {
+    let outputs = imported.graph.outputs.iter();
+    outputs.map(|&id| typed(imported, id)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn folding_conversions_keeps_the_ports_and_adds_no_bytes(
+        choices in prop::collection::vec((0usize..9, 0usize..50, 0usize..50), 1..25),
+        last in prop::collection::vec(0usize..25, 1..4),
+    ) {
+        let nodes = random_nodes(&choices);
+        let mut graph = network(nodes);
+        let mut outputs: Vec<usize> = last.into_iter().map(|index| index % choices.len()).collect();
+        outputs.sort_unstable();
+        outputs.dedup();
+        graph.outputs = outputs
+            .iter()
+            .map(|index| Message::new().text(1, &format!("t{index}")))
+            .collect();
+        graph.declared = (0..choices.len())
+            .filter(|&index| choices[index].0 % 9 == 8)
+            .map(|index| fixed(&format!("t{index}"), dtype::FLOAT, &[1, 8, 6, 6]))
+            .collect();
+        let bytes = Bytes::from(graph.model(21));
+        let read = |convolutions| {
+            let options = ImportOptions { convolutions, ..ImportOptions::default() };
+            import_bytes("test", &bytes, &options)
+        };
+        // A network of views alone has nothing to map, folded or not.
+        let (Ok(written), Ok(folded)) = (read(Convolutions::AsWritten), read(Convolutions::Fold)) else {
+            return Ok(());
+        };
+        prop_assert_eq!(returned(&folded), returned(&written));
+        let moved = |imported: &Imported| -> u64 {
+            let ops = imported.graph.ops.as_slice().iter();
+            ops.map(|op| op.work.input_bytes.count() + op.work.output_bytes.count()).sum()
+        };
+        prop_assert!(moved(&folded) <= moved(&written));
+        let vanished = folded.folded.conversions.len();
+        let dead = folded.folded.dead.len() - written.folded.dead.len();
+        prop_assert_eq!(folded.graph.ops.len() + vanished + dead, written.graph.ops.len());
+    }
+
+    #[test]
+    fn absurd_numbers_in_contributed_operators_never_panic(
+        op_type in prop::sample::select(vec![
+            "Attention", "QAttention", "MultiHeadAttention", "GroupQueryAttention", "RotaryEmbedding", "MatMulNBits", "MatMulBnb4",
+            "GatherBlockQuantized", "DynamicQuantizeLSTM", "DynamicQuantizeMatMul", "MatMulIntegerToFloat", "QGemm", "QLinearAdd",
+            "QLinearAveragePool", "QLinearConcat", "QLinearConv", "QLinearSoftmax", "QLinearReduceMean", "QLinearWhere",
+            "DequantizeLinear", "QuantizeLinear", "FusedConv", "FusedMatMul", "FusedGemm", "NhwcMaxPool", "NhwcFusedConv", "BiasSplitGelu",
+            "BiasGelu", "SkipLayerNormalization", "EmbedLayerNormalization", "SimplifiedLayerNormalization", "GroupNorm", "GatherND",
+        ]),
+        extents in prop::collection::vec(prop_oneof![0i64..5, Just(i64::MAX), Just(1 << 40), Just(1 << 31)], 0..6),
+        others in prop::collection::vec(prop_oneof![0i64..5, Just(1 << 40), Just(1 << 31)], 0..6),
+        number in prop_oneof![-4i64..9, any::<i64>()],
+        several in prop::collection::vec(prop_oneof![-4i64..5, any::<i64>()], 0..5),
+    ) {
+        let numbers = ["num_heads", "kv_num_heads", "K", "N", "bits", "block_size", "axis", "gather_axis", "opset", "channels_last", "group", "transB"];
+        let mut attributes: Vec<_> = numbers.map(|name| (name, Int(number))).to_vec();
+        attributes.extend(["kernel_shape", "qkv_hidden_sizes", "axes", "pads"].map(|name| (name, Ints(&several))));
+        for inputs in [&["a", "b", "a", "b", "a", "b", "a", "b", "a"][..], &["a", "a", "a"], &["a", "", "b"], &["b", "a"], &["a"]] {
+            let graph = Graph {
+                nodes: vec![in_domain("com.microsoft", node(op_type, inputs, &["y", "y1", "y2"], &attributes))],
+                inputs: vec![fixed("a", dtype::FLOAT, &extents), fixed("b", dtype::UINT8, &others)],
+                outputs: vec![Message::new().text(1, "y"), Message::new().text(1, "y1")],
+                ..Graph::default()
+            };
+            drop(import_bytes("test", &Bytes::from(graph.model(21)), &ImportOptions::default()));
+        }
+    }
 }

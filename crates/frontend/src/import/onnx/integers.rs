@@ -86,8 +86,9 @@ impl Integers {
             self.writers[slot] = Some(index);
         }
         // Other conversions have scales that somebody computes.
-        if let (&[Some(_)], &[to]) = (operator.inputs.as_slice(), operator.outputs.as_slice()) {
-            self.dequantizes[index] = converts(links, operator.node, "DequantizeLinear");
+        if let (&[Some(from)], &[to]) = (operator.inputs.as_slice(), operator.outputs.as_slice()) {
+            self.dequantizes[index] =
+                converts(links, operator.node, "DequantizeLinear") && shortens(known, from, to);
             self.quantizes[index] = converts(links, operator.node, "QuantizeLinear");
             if self.dequantizes[index] {
                 self.scaled_by[to] = Some(index);
@@ -288,6 +289,12 @@ impl Integers {
             _ => None,
         }
     }
+}
+
+/// Whether a quantised tensor is no larger than in floating point, so that what is moved fits too.
+fn shortens(known: &Propagated, quantised: Slot, real: Slot) -> bool {
+    let bits = |slot: Slot| known.values[slot].as_ref().map(|value| value.dtype.bits());
+    bits(quantised) <= bits(real)
 }
 
 /// A parameter of a conversion.

@@ -7,6 +7,8 @@
 //! What it deliberately leaves alone: conversions that somebody else needs too, bodies of loops and conditions that stay operators,
 //! and operators of which one operand is not quantised.
 
+use std::collections::BTreeMap;
+
 use paracompile_plan::{Bytes as Size, OpClass};
 
 use crate::ir::{DataType, OpKind};
@@ -23,6 +25,7 @@ pub(super) fn fold(links: &Links<'_>, known: &mut Propagated) {
     let mut rewriting = Rewriting {
         stands_for: (0..known.values.len()).collect(),
         is_folded: vec![false; known.operators.len()],
+        moved: BTreeMap::new(),
         links,
         known,
         integers,
@@ -50,6 +53,8 @@ struct Rewriting<'a, 'm> {
     /// What integer operators read in the place of a slot: before a conversion, or behind one that changes nothing.
     stands_for: Vec<Slot>,
     is_folded: Vec<bool>,
+    /// Constants that were moved after they were dequantised, and have the type now that they are stored in.
+    moved: BTreeMap<Slot, Stored>,
 }
 
 /// What an operator reads and writes.
@@ -103,9 +108,9 @@ impl Rewriting<'_, '_> {
             let Some(slot) = self.known.operators[index].inputs[position] else {
                 continue;
             };
-            let read = if let Some(mut found) = stored(self.links, self.known, slot) {
-                scales.append(&mut found.scales);
-                self.as_stored(slot, &found)
+            let read = if let Some(found) = self.stored(slot) {
+                scales.extend_from_slice(&found.scales);
+                self.as_stored(slot, found)
             } else if is_integer && self.integers.reads_quantized(self.known, slot) {
                 self.stands_for[slot]
             } else {
@@ -120,8 +125,14 @@ impl Rewriting<'_, '_> {
         first
     }
 
+    /// What a constant is stored as; for one that was moved, also once it has that type itself.
+    fn stored(&self, slot: Slot) -> Option<Stored> {
+        let known = self.moved.get(&slot).cloned();
+        known.or_else(|| stored(self.links, self.known, slot))
+    }
+
     /// The slot of a constant as it is stored; one that was moved since then is stored anew.
-    fn as_stored(&mut self, slot: Slot, found: &Stored) -> Slot {
+    fn as_stored(&mut self, slot: Slot, found: Stored) -> Slot {
         if !found.is_moved {
             return found.slot;
         }
@@ -131,6 +142,7 @@ impl Rewriting<'_, '_> {
         if let (Some(value), Some(dtype)) = (self.known.values[slot].as_mut(), dtype) {
             value.dtype = dtype;
         }
+        self.moved.insert(slot, found);
         slot
     }
 

@@ -11,7 +11,7 @@ use super::quantizable::{converts, keeps_values};
 const STEPS: usize = 16;
 
 /// What a floating-point constant is stored as.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Stored {
     /// The quantised constant.
     pub(super) slot: Slot,
@@ -34,6 +34,10 @@ pub(super) fn stored(links: &Links<'_>, known: &Propagated, slot: Slot) -> Optio
             Some(known.aliases[slot])
         };
         let from = operand(0)?;
+        // Whole numbers on the way are other values.
+        if !known.values[current].as_ref()?.dtype.is_real() {
+            return None;
+        }
         if converts(links, node, "DequantizeLinear") {
             let (stored, read) = (known.values[from].as_ref()?, known.values[slot].as_ref()?);
             known.weights[from].as_ref()?;

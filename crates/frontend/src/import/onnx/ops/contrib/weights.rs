@@ -112,8 +112,8 @@ fn gather(site: &Site<'_>) -> Result<Effect, Fault> {
     let written = elements(&output.shape)?;
     let stored = |value: &Value| value.shape.bytes(value.dtype).map_or(0, Bytes::count);
     // As large a part of the table as its elements are of the result, but no more than all of it.
+    let all = elements(&Shape(whole))?.max(1);
     let part = |bytes: u64| {
-        let all = whole.iter().product::<u64>().max(1);
         let part = u128::from(bytes) * u128::from(written) / u128::from(all);
         u64::try_from(part).unwrap_or(u64::MAX).min(bytes)
     };
