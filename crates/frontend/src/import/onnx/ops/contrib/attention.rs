@@ -40,7 +40,7 @@ const QUANTIZED: Places = Places {
 };
 
 /// Queries by keys, and the results by values.
-struct Heads {
+struct Scores {
     batch: u64,
     heads: u64,
     queries: u64,
@@ -51,7 +51,7 @@ struct Heads {
     value: u64,
 }
 
-impl Heads {
+impl Scores {
     fn work(&self) -> Result<Work, Fault> {
         let groups = product(MACS, [self.batch, self.heads])?;
         let depth = sum(MACS, [self.key, self.value])?;
@@ -105,6 +105,21 @@ fn by_head(all: u64, heads: u64, value: &Value) -> Result<u64, Fault> {
     }
 }
 
+/// The length of a cache, which may be left out; its features come last.
+fn cached(
+    site: &Site<'_>,
+    position: usize,
+    operand: &'static str,
+    rank: usize,
+    expected: &'static str,
+) -> Result<u64, Fault> {
+    if site.optional(position).is_none() {
+        return Ok(0);
+    }
+    let cache = site.operand_of_rank(position, operand, rank..=rank, expected)?;
+    Ok(cache.shape.0[rank - 2])
+}
+
 fn projected(site: &Site<'_>, places: &Places) -> Result<Effect, Fault> {
     let input = site.operand_of_rank(0, "input", 3..=3, SEQUENCE)?;
     let weights = site.operand_of_rank(1, "weights", 2..=2, "a matrix is needed")?;
@@ -129,16 +144,10 @@ fn projected(site: &Site<'_>, places: &Places) -> Result<Effect, Fault> {
             why: "the weights have a row for each feature of the input, and columns for queries, keys and values",
         });
     }
-    let past = match site.optional(places.past) {
-        None => 0,
-        Some(_) => {
-            let expected = "two of batch, heads, sequence and features are needed";
-            let past = site.operand_of_rank(places.past, "past", 5..=5, expected)?;
-            past.shape.0[3]
-        }
-    };
+    let expected = "two of batch, heads, sequence and features are needed";
+    let past = cached(site, places.past, "past", 5, expected)?;
     let keys = sum("the length of the keys", [past, sequence])?;
-    let attention = Heads {
+    let attention = Scores {
         batch,
         heads,
         queries: sequence,
@@ -249,12 +258,9 @@ fn multi_head(site: &Site<'_>) -> Result<Effect, Fault> {
             expected: "they have the features of queries and the length of values",
         });
     }
-    let past = match site.optional(6) {
-        None => 0,
-        Some(_) => site.operand_of_rank(6, "past_key", 4..=4, CACHE)?.shape.0[2],
-    };
+    let past = cached(site, 6, "past_key", 4, CACHE)?;
     let keys = sum("the length of the keys", [past, key.length])?;
-    let attention = Heads {
+    let attention = Scores {
         batch,
         heads,
         queries,
@@ -277,27 +283,21 @@ fn group_query(site: &Site<'_>) -> Result<Effect, Fault> {
     let query = site.operand_of_rank(0, "query", 3..=3, SEQUENCE)?;
     let (heads, shared) = (heads(site, "num_heads")?, heads(site, "kv_num_heads")?);
     let (batch, queries) = (query.shape.0[0], query.shape.0[1]);
-    let (length, features) = match site.optional(1) {
-        Some(_) => {
-            let key = site.operand_of_rank(1, "key", 3..=3, SEQUENCE)?;
-            (key.shape.0[1], by_head(query.shape.0[2], heads, query)?)
-        }
+    let (length, features) = if site.optional(1).is_some() {
+        let key = site.operand_of_rank(1, "key", 3..=3, SEQUENCE)?;
+        (key.shape.0[1], by_head(query.shape.0[2], heads, query)?)
+    } else {
         // Queries, keys and values in one tensor.
-        None => {
-            let all = sum("the number of heads", [heads, shared, shared])?;
-            (queries, by_head(query.shape.0[2], all, query)?)
-        }
+        let all = sum("the number of heads", [heads, shared, shared])?;
+        (queries, by_head(query.shape.0[2], all, query)?)
     };
-    let past = match site.optional(3) {
-        None => 0,
-        Some(_) => site.operand_of_rank(3, "past_key", 4..=4, CACHE)?.shape.0[2],
-    };
+    let past = cached(site, 3, "past_key", 4, CACHE)?;
     let total = site.optional(6).and_then(|total| total.data.as_ref());
     let total = total
         .and_then(Data::integer)
         .and_then(|total| u64::try_from(total).ok());
     let most = sum("the length of the keys", [past, length])?;
-    let attention = Heads {
+    let attention = Scores {
         batch,
         heads,
         queries,

@@ -52,11 +52,7 @@ pub(super) fn like_of(
 }
 
 /// The same operator on quantised tensors: `positions` are its operands, and all others are scales and zero points.
-pub(super) fn quantized(
-    site: &Site<'_>,
-    effect: Effect,
-    positions: &[usize],
-) -> Result<Effect, Fault> {
+pub(super) fn quantized(site: &Site<'_>, effect: Effect, positions: &[usize]) -> Effect {
     // The first one may be a condition.
     let operands = positions.iter().rev();
     let last = operands
@@ -69,7 +65,7 @@ pub(super) fn quantized(
         effect.kind = OpKind::Compute(OpClass::Cast);
     }
     let others = (0..site.inputs.len()).filter(|position| !positions.contains(position));
-    Ok(effect.with_parameters(others))
+    effect.with_parameters(others)
 }
 
 /// An image with channels last as one with channels first.

@@ -30,25 +30,37 @@ pub(super) const RULES: &[(&str, Rule)] = &[
 ];
 
 fn between(site: &Site<'_>, op_type: &str, positions: &[usize]) -> Result<Effect, Fault> {
-    quantized(site, like(site, op_type, VERSION, positions)?, positions)
+    Ok(quantized(
+        site,
+        like(site, op_type, VERSION, positions)?,
+        positions,
+    ))
 }
 
 /// The axis means what it does in the version that an attribute says.
 fn softmax(site: &Site<'_>) -> Result<Effect, Fault> {
     let opset = site.attributes.int_or("opset", VERSION)?;
-    quantized(site, like(site, "Softmax", opset, &[0])?, &[0])
+    Ok(quantized(site, like(site, "Softmax", opset, &[0])?, &[0]))
 }
 
 fn select(site: &Site<'_>) -> Result<Effect, Fault> {
     // The condition is no number.
     let positions = [0, 1, 4];
-    quantized(site, like(site, "Where", VERSION, &positions)?, &positions)
+    Ok(quantized(
+        site,
+        like(site, "Where", VERSION, &positions)?,
+        &positions,
+    ))
 }
 
 /// Scale and zero point of the result come first, then a tensor with its own scale and zero point each.
 fn concat(site: &Site<'_>) -> Result<Effect, Fault> {
     let positions: Vec<usize> = (2..site.inputs.len()).step_by(3).collect();
-    quantized(site, like(site, "Concat", VERSION, &positions)?, &positions)
+    Ok(quantized(
+        site,
+        like(site, "Concat", VERSION, &positions)?,
+        &positions,
+    ))
 }
 
 fn pool(site: &Site<'_>, op_type: &str) -> Result<Effect, Fault> {
@@ -58,7 +70,7 @@ fn pool(site: &Site<'_>, op_type: &str) -> Result<Effect, Fault> {
     let image = channels_first(site.operand(0, "X")?);
     let mut effect = like_of(site, op_type, VERSION, vec![Some(&image)])?;
     effect.outputs = effect.outputs.into_iter().map(channels_last).collect();
-    quantized(site, effect, &[0])
+    Ok(quantized(site, effect, &[0]))
 }
 
 fn conv(site: &Site<'_>) -> Result<Effect, Fault> {
@@ -87,7 +99,7 @@ fn gemm(site: &Site<'_>) -> Result<Effect, Fault> {
     effect.outputs[0].dtype = site
         .optional(8)
         .map_or(DataType::Float, |zero_point| zero_point.dtype);
-    quantized(site, effect, &positions).map(|effect| effect.computing_in(left))
+    Ok(quantized(site, effect, &positions).computing_in(left))
 }
 
 /// Two quantised tensors, and a result in floating point.
