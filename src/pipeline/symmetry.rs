@@ -184,7 +184,7 @@ mod tests {
     fn another_time_or_none_tells_them_apart() {
         let orbits = changed(|soc, npu2| {
             let models = &mut soc.processors[npu2].operating_points[0].models;
-            models.get_mut(&OpClass::Conv).unwrap().coefficients[0] += 1e-6;
+            models.get_mut(&OpClass::Conv).unwrap()[0].coefficients[0] += 1e-6;
         });
         assert_eq!(orbits, pair());
         let orbits = changed(|soc, npu2| {

@@ -74,7 +74,7 @@ struct FoldedKind<'a> {
     became: &'static str,
 }
 
-fn kinds(folded: &Folded) -> [FoldedKind<'_>; 8] {
+fn kinds(folded: &Folded) -> [FoldedKind<'_>; 9] {
     let kind = |name, nodes, became| FoldedKind {
         name,
         nodes,
@@ -116,6 +116,11 @@ fn kinds(folded: &Folded) -> [FoldedKind<'_>; 8] {
             "conditions",
             &folded.conditions,
             "the nodes of the branch that is taken took their place",
+        ),
+        kind(
+            "conversions",
+            &folded.conversions,
+            "the operators around them read or write quantised tensors by themselves",
         ),
     ]
 }

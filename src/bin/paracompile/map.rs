@@ -400,6 +400,10 @@ pub(crate) fn left_out(folded: &Folded, option: &str, query: &str) -> Option<Fai
             &folded.paddings,
             "was folded into the convolution or pool behind it; --as-written keeps it apart",
         ),
+        (
+            &folded.conversions,
+            "was folded into the operators that read or write quantised tensors around it; --as-written keeps it apart",
+        ),
     ];
     kinds.into_iter().find_map(|(nodes, fate)| {
         let node = nodes.iter().find(|node| {

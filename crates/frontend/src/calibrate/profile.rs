@@ -9,8 +9,8 @@ use paracompile_plan::plan::Source;
 use super::error::{CalibrateError, Notice};
 use super::fit::ProcessorFit;
 use super::recipe::{ClassFit, round};
-use crate::cost::evaluate;
-use crate::ir::Work;
+use crate::cost::{choose, evaluate};
+use crate::ir::{DataType, Work};
 use crate::soc::file::{
     Combine, ModelEntry, Number, OperatingPointEntry, SocFile, WinogradKernels,
 };
@@ -79,7 +79,10 @@ impl BaseProfile {
             .iter()
             .find(|entry| entry.name == processor)?;
         let models = &processor.operating_points.first()?.models;
-        let model = models.iter().find(|entry| entry.class == OpClass::Conv)?;
+        let is_measured = |entry: &&ModelEntry| {
+            entry.class == OpClass::Conv && matches!(entry.dtype.as_str(), "float" | "any")
+        };
+        let model = models.iter().find(is_measured)?;
         Some(match model.winograd? {
             WinogradKernels::None => Winograd::None,
             WinogradKernels::Square => Winograd::Square,
@@ -90,9 +93,8 @@ impl BaseProfile {
     /// What the base's model says that an operator takes; `None` without a model.
     pub(super) fn seconds(&self, processor: &str, class: OpClass, work: &Work) -> Option<f64> {
         let id = self.soc.processor(processor)?;
-        let model = self.soc.processors[id].operating_points[0]
-            .models
-            .get(&class)?;
+        let models = &self.soc.processors[id].operating_points[0].models;
+        let (model, _) = choose(models.get(&class)?, DataType::Float)?;
         let terms = model.features.iter().zip(&model.coefficients);
         let terms = terms.filter_map(|(name, rate)| {
             let feature = Feature::ALL
@@ -193,10 +195,12 @@ fn spell_out(point: &mut OperatingPointEntry, base: &BaseProfile, processor: &st
     for (class, power) in &full.dynamic_power {
         point.dynamic_w.insert(*class, Number::Plain(power.value()));
     }
-    for (class, model) in &full.models {
+    let models = full.models.iter();
+    let models = models.flat_map(|(class, models)| models.iter().map(move |model| (class, model)));
+    for (class, model) in models {
         point.models.push(ModelEntry {
             class: *class,
-            dtype: "any".to_owned(),
+            dtype: model.dtype.clone(),
             features: model.features.clone(),
             coefficients: model
                 .coefficients
@@ -230,13 +234,20 @@ fn set_models(
     fit: &ProcessorFit,
     with_origin: &impl Fn(&str) -> String,
 ) {
-    let mut entries: BTreeMap<OpClass, ModelEntry> = point
+    let key = |entry: &ModelEntry| (entry.class, entry.dtype.clone());
+    let mut entries: BTreeMap<(OpClass, String), ModelEntry> = point
         .models
         .drain(..)
-        .map(|entry| (entry.class, entry))
+        // Measurements are of single precision, and say nothing about other types.
+        .filter(|entry| {
+            !fit.models.contains_key(&entry.class)
+                || !matches!(entry.dtype.as_str(), "float" | "any")
+        })
+        .map(|entry| (key(&entry), entry))
         .collect();
     for (class, model) in &fit.models {
-        entries.insert(*class, entry(*class, model, with_origin));
+        let entry = entry(*class, model, with_origin);
+        entries.insert(key(&entry), entry);
     }
     point.models = entries.into_values().collect();
 }

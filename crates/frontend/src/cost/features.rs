@@ -12,8 +12,6 @@ use crate::soc::{ClassModel, Feature, Winograd};
 const CACHED_BYTES: f64 = 1_048_576.0;
 /// Fewer input channels do not pay for the transforms.
 const LEAST_CHANNELS: u64 = 16;
-/// Size of a single-precision element.
-const ELEMENT: f64 = 4.0;
 
 /// The value of a feature on a processor that runs these kernels by Winograd's algorithm; never negative, and finite for every work.
 pub fn evaluate(feature: Feature, work: &Work, winograd: Winograd) -> f64 {
@@ -21,7 +19,8 @@ pub fn evaluate(feature: Feature, work: &Work, winograd: Winograd) -> f64 {
     let is_gemm = work.macs > 0 && tiles.is_none();
     let of_gemm = |value: f64| if is_gemm { value } else { 0.0 };
     let of_tiles = |value: &dyn Fn(Tiles) -> f64| tiles.map_or(0.0, value);
-    let matrix = ELEMENT * real(work.rows) * real(work.depth) * real(work.groups);
+    let element = element(work);
+    let matrix = element * real(work.rows) * real(work.depth) * real(work.groups);
     let columns = real(work.columns);
     match feature {
         Feature::Launch => 1.0,
@@ -40,10 +39,10 @@ pub fn evaluate(feature: Feature, work: &Work, winograd: Winograd) -> f64 {
             of_tiles(&|tiles| tiles.ratio * real(work.rows) * tiles.channels * columns)
         }
         Feature::WinogradTransformBytes => {
-            of_tiles(&|tiles| ELEMENT * tiles.ratio * real(work.rows) * (tiles.channels + columns))
+            of_tiles(&|tiles| element * tiles.ratio * real(work.rows) * (tiles.channels + columns))
         }
         Feature::WinogradWeightBytes => {
-            of_tiles(&|tiles| ELEMENT * tiles.inputs * tiles.channels * columns)
+            of_tiles(&|tiles| element * tiles.inputs * tiles.channels * columns)
         }
         Feature::ColdBytes => {
             (size(work.input_bytes) + size(work.output_bytes) - CACHED_BYTES).max(0.0)
@@ -98,7 +97,7 @@ pub(super) fn workspace(work: &Work) -> Bytes {
         transformed
     } else {
         // One group after the other uses the same space.
-        ELEMENT * real(work.rows) * real(work.depth)
+        element(work) * real(work.rows) * real(work.depth)
     };
     #[expect(
         clippy::cast_possible_truncation,
@@ -121,8 +120,12 @@ struct Tiles {
 
 /// The tiles of a convolution, if the algorithm suits it and the processor uses it there.
 fn tiles(work: &Work, winograd: Winograd) -> Option<Tiles> {
-    let is_plain =
-        work.macs > 0 && work.stride == [1, 1] && work.dilation == [1, 1] && work.groups == 1;
+    // Sums of quantised numbers do not fit their own type, so libraries run quantised convolutions as matrix products.
+    let is_plain = work.arithmetic.is_real()
+        && work.macs > 0
+        && work.stride == [1, 1]
+        && work.dilation == [1, 1]
+        && work.groups == 1;
     let (inputs, outputs) = match (winograd, work.kernel) {
         (Winograd::Square | Winograd::Strips, [3, 3]) => (36.0, 16.0),
         (Winograd::Strips, [1, 3] | [3, 1]) => (8.0, 6.0),
@@ -135,6 +138,11 @@ fn tiles(work: &Work, winograd: Winograd) -> Option<Tiles> {
         ratio: inputs / outputs,
         channels: real(channels),
     })
+}
+
+/// Bytes of an element as the operator computes with it.
+fn element(work: &Work) -> f64 {
+    real(work.arithmetic.bits()) / 8.0
 }
 
 fn size(bytes: Bytes) -> f64 {
@@ -154,6 +162,7 @@ mod tests {
     use paracompile_plan::plan::Source;
 
     use super::*;
+    use crate::ir::DataType;
 
     /// 8×8 pixels, 16 to 32 channels.
     fn convolution(kernel: u64, stride: u64) -> Work {
@@ -253,6 +262,7 @@ mod tests {
     #[test]
     fn operators_beyond_four_times_the_measured_range_are_far() {
         let model = ClassModel {
+            dtype: "any".to_owned(),
             features: vec!["launch".to_owned(), "macs".to_owned()],
             coefficients: vec![1e-5, 1e-11],
             max: false,
@@ -290,6 +300,7 @@ mod tests {
             input_bytes: Bytes::MAX,
             weight_bytes: Bytes::MAX,
             output_bytes: Bytes::MAX,
+            arithmetic: DataType::Double,
         };
         for feature in Feature::ALL {
             for winograd in Winograd::ALL {
@@ -302,6 +313,7 @@ mod tests {
     #[test]
     fn a_model_sums_its_terms_or_takes_the_largest() {
         let mut model = ClassModel {
+            dtype: "any".to_owned(),
             features: vec!["launch".to_owned(), "output_bytes".to_owned()],
             coefficients: vec![0.5, 0.25],
             max: false,

@@ -1,5 +1,7 @@
 //! Costs: what each operator and each move takes on a chip, rounded once.
 
+mod arithmetic;
+
 mod features;
 mod table;
 mod transfer;
@@ -14,6 +16,7 @@ mod error;
 #[cfg(test)]
 mod small_graph;
 
+pub(crate) use arithmetic::choose;
 pub use costs_file::{
     CostEntry, CostsFile, costs_json_schema, costs_of, read_overrides, write_costs,
 };

@@ -3,12 +3,15 @@
 //! An operator's time is a measured entry, else the class model of its processor; a class without a model is not supported there.
 //! Everything that rounds does so once, in an order that is written down here, so that a checker that starts from the same decimals comes to the same integers.
 
+use std::collections::BTreeMap;
+
 use paracompile_plan::facts::OperatorCost;
 use paracompile_plan::plan::Source;
 use paracompile_plan::{
     Bytes, Joules, Milliwatts, Nanojoules, Nanoseconds, OpClass, Seconds, Slowdown,
 };
 
+use super::arithmetic;
 use super::error::{CostError, TooLong, Unsupported};
 use super::features;
 use super::overrides::{CostOverrides, Overriding};
@@ -213,33 +216,33 @@ impl CostTable {
     }
 }
 
-/// An operating point with the features of its models looked up.
+/// An operating point with the features of its models looked up, by class and in the order of the models.
 struct Point<'a> {
     operating_point: &'a OperatingPoint,
-    models: Vec<(OpClass, &'a ClassModel, Vec<Feature>)>,
+    features: BTreeMap<OpClass, Vec<(&'a str, Vec<Feature>)>>,
 }
 
 impl<'a> Point<'a> {
     fn new(operating_point: &'a OperatingPoint) -> Self {
-        let models = operating_point
-            .models
-            .iter()
-            .map(|(&class, model)| {
-                let features = model
-                    .features
-                    .iter()
-                    .map(|name| {
-                        Feature::from_name(name)
-                            .expect("the profile's verifier knows every feature")
-                    })
-                    .collect();
-                (class, model, features)
-            })
-            .collect();
+        let known = |model: &'a ClassModel| {
+            let features = model.features.iter().map(|name| {
+                Feature::from_name(name).expect("the profile's verifier knows every feature")
+            });
+            (model.dtype.as_str(), features.collect())
+        };
+        let models = operating_point.models.iter();
+        let features = models.map(|(&class, models)| (class, models.iter().map(known).collect()));
         Self {
             operating_point,
-            models,
+            features: features.collect(),
         }
+    }
+
+    /// The features of a model of this point; its type is its name in its class.
+    fn features(&self, class: OpClass, dtype: &str) -> Option<&[Feature]> {
+        let mut models = self.features.get(&class)?.iter();
+        let (_, features) = models.find(|(name, _)| *name == dtype)?;
+        Some(features)
     }
 }
 
@@ -272,10 +275,12 @@ fn time(
     }
 }
 
-/// What the class model says.
+/// What the class model for the operator's type says, or one near it.
 fn modelled(class: OpClass, work: &Work, point: &Point<'_>) -> Option<Timed> {
-    let (_, model, features) = point.models.iter().find(|(known, _, _)| *known == class)?;
-    let source = if features::is_far(model, features, work) {
+    let models = point.operating_point.models.get(&class)?;
+    let (model, fits) = arithmetic::choose(models, work.arithmetic)?;
+    let features = point.features(class, &model.dtype)?;
+    let source = if !fits || features::is_far(model, features, work) {
         model.source.max(Source::Estimated)
     } else {
         model.source
@@ -366,6 +371,7 @@ mod tests {
     use crate::cost::small_graph::{
         ADD, CONV, FLATTEN, RELU, example, ids, processor, small_graph, table,
     };
+    use crate::ir::DataType;
 
     #[test]
     fn operators_cost_what_their_class_models_say() {
@@ -478,6 +484,43 @@ mod tests {
                 "{wrong:?}"
             );
         }
+    }
+
+    #[test]
+    fn an_operator_takes_the_model_of_the_type_that_it_computes_in() {
+        let model = |dtype: &str, launch: f64| {
+            json!({
+                "class": "elementwise", "dtype": dtype, "features": ["launch"],
+                "coefficients": [launch], "combine": "sum", "source": "measured"
+            })
+        };
+        let soc = example(|profile| {
+            let point = &mut profile["processors"][0]["operating_points"][1];
+            point["dynamic_w"]["elementwise"] = json!(1.0);
+            let models = point["models"].as_array_mut().unwrap();
+            models.extend([
+                model("float", 4.0),
+                model("float16", 2.0),
+                model("int8", 1.0),
+            ]);
+        });
+        let cpu = processor(&soc, "cpu");
+        let point = Point::new(&soc.processors[cpu].operating_points[1]);
+        let takes = |arithmetic| {
+            let work = Work {
+                arithmetic,
+                ..Work::default()
+            };
+            let timed = modelled(OpClass::Elementwise, &work, &point).unwrap();
+            (format!("{}", timed.seconds), timed.source)
+        };
+        let expected = |seconds: &str, source| (seconds.to_owned(), source);
+        assert_eq!(takes(DataType::Float), expected("4", Source::Measured));
+        assert_eq!(takes(DataType::Float16), expected("2", Source::Measured));
+        assert_eq!(takes(DataType::Uint8), expected("1", Source::Measured));
+        assert_eq!(takes(DataType::Int64), expected("4", Source::Measured));
+        assert_eq!(takes(DataType::BFloat16), expected("2", Source::Estimated));
+        assert_eq!(takes(DataType::Int4), expected("1", Source::Estimated));
     }
 
     #[test]

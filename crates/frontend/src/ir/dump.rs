@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Graph, OpKind, TensorId, TensorRole, WeightRef};
+use super::{DataType, Graph, OpKind, TensorId, TensorRole, WeightRef};
 
 /// The graph as text; the same graph gives the same bytes.
 pub fn dump(graph: &Graph) -> String {
@@ -87,6 +87,11 @@ fn write_graph(text: &mut String, graph: &Graph) -> std::fmt::Result {
         }
         if work.other_flops > 0 {
             write!(text, "; {} flops", work.other_flops)?;
+        }
+        // What computes in full precision says nothing.
+        let is_short = work.arithmetic.bits() <= 16 && work.arithmetic != DataType::Bool;
+        if op.class().is_some() && is_short {
+            write!(text, "; {}", work.arithmetic)?;
         }
         writeln!(text)?;
     }

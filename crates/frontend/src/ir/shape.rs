@@ -5,9 +5,10 @@ use std::fmt;
 use paracompile_plan::Bytes;
 
 /// Element type of a tensor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "the names are ONNX's")]
 pub enum DataType {
+    #[default]
     Float,
     Double,
     Float16,
@@ -46,6 +47,35 @@ impl DataType {
             Self::Float6 => 6,
             Self::Float4 | Self::Int4 | Self::Uint4 => 4,
             Self::Int2 | Self::Uint2 => 2,
+        }
+    }
+
+    /// Whether it is a type of real numbers.
+    pub const fn is_real(self) -> bool {
+        match self {
+            Self::Float
+            | Self::Double
+            | Self::Float16
+            | Self::BFloat16
+            | Self::Float8
+            | Self::Float6
+            | Self::Float4 => true,
+            Self::Int64
+            | Self::Int32
+            | Self::Int16
+            | Self::Int8
+            | Self::Int4
+            | Self::Int2
+            | Self::Uint64
+            | Self::Uint32
+            | Self::Uint16
+            | Self::Uint8
+            | Self::Uint4
+            | Self::Uint2
+            | Self::Bool
+            | Self::Complex64
+            | Self::Complex128
+            | Self::String => false,
         }
     }
 

@@ -2,6 +2,8 @@
 
 use paracompile_plan::Bytes;
 
+use super::DataType;
+
 /// Arithmetic and traffic of one operator.
 ///
 /// A convolution or matrix product is the GEMM `rows × depth` by `depth × columns`, `groups` times:
@@ -35,6 +37,9 @@ pub struct Work {
     pub weight_bytes: Bytes,
     /// Bytes written.
     pub output_bytes: Bytes,
+    /// The type that it computes in: that of its operands as it reads them, or that of its weights where it quantises its activations first.
+    /// A reader of quantised weights alone computes in floating point.
+    pub arithmetic: DataType,
 }
 
 impl Work {

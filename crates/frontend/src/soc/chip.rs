@@ -87,13 +87,15 @@ pub struct OperatingPoint {
     pub dynamic_power: BTreeMap<OpClass, Watts>,
     /// Where these extra powers come from.
     pub power_sources: BTreeSet<Source>,
-    /// Time models, at most one for each class; a class without one is not supported.
-    pub models: BTreeMap<OpClass, ClassModel>,
+    /// Time models, at least one for each class that is supported and at most one for each of its element types, in profile order.
+    pub models: BTreeMap<OpClass, Vec<ClassModel>>,
 }
 
 /// Time of an operator from its features.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassModel {
+    /// The element type that it was found for, or `any`.
+    pub dtype: String,
     /// Names of features of [`crate::ir::Work`], see `cost::features`.
     pub features: Vec<String>,
     /// Seconds a unit of each feature.

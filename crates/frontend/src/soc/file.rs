@@ -104,7 +104,7 @@ pub struct OperatingPointEntry {
     /// Extra watts while an operator of the class runs; absent beside `like`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dynamic_w: BTreeMap<OpClass, Number>,
-    /// Time models, at most one for each class; a class without one is not supported. Absent beside `like`.
+    /// Time models, at most one for each class and element type; a class without one is not supported. Absent beside `like`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelEntry>,
 }
@@ -114,7 +114,7 @@ pub struct OperatingPointEntry {
 pub struct ModelEntry {
     /// The class.
     pub class: OpClass,
-    /// The element type that the coefficients were found for; features count bytes, so other types are costed by the same model.
+    /// The element type that the coefficients were found for, or `any`; an operator takes the model of the type that it computes in, else the nearest one, as `docs/cost-model.md` says.
     pub dtype: String,
     /// Names of features.
     pub features: Vec<String>,

@@ -125,7 +125,7 @@ mod tests {
         model["coefficients"][0] = json!({ "value": 1e-4, "source": "borrowed" });
         let soc = Soc::from_json(&profile.to_string(), "example").unwrap();
         let gpu = &soc.processors[soc.processor("gpu").unwrap()];
-        let model = &gpu.operating_points[0].models[&paracompile_plan::OpClass::Conv];
+        let model = &gpu.operating_points[0].models[&paracompile_plan::OpClass::Conv][0];
         assert_eq!(model.source, Source::Borrowed);
     }
 

@@ -522,7 +522,7 @@ mod tests {
         let soc = Soc::from_json(&text, "sketch").unwrap();
         let point = &soc.processors.as_slice()[0].operating_points[0];
         // 4 · 2.5 GHz · 8 multiply-accumulates, half of it; 5 GB/s.
-        let [_, mac, byte, ..] = point.models[&OpClass::Conv].coefficients.as_slice() else {
+        let [_, mac, byte, ..] = point.models[&OpClass::Conv][0].coefficients.as_slice() else {
             panic!("a convolution has five terms");
         };
         assert!((mac * 40e9 - 1.0).abs() < 0.05, "{mac}");

@@ -13,6 +13,8 @@ use super::verify_processor::{MOST_CLASSES, SECONDS, WATTS, class, unique, unkno
 use super::{ClassModel, Feature, OperatingPoint, Winograd};
 
 const MOST_OPERATING_POINTS: usize = 64;
+/// Time models of an operating point: those of all classes in several element types.
+const MOST_MODELS: usize = 512;
 /// From what logic holds its state with to what destroys it.
 const VOLTS: (f64, f64) = (0.1, 10.0);
 /// Factors of times and powers between operating points, whose clocks differ by less.
@@ -169,7 +171,7 @@ fn similar_point(
     let original = full[position].clone()?;
     let (clock, time_factor, power_factor) = (clock?, time_factor?, power_factor?);
     let mut models = original.models;
-    for model in models.values_mut() {
+    for model in models.values_mut().flatten() {
         for coefficient in &mut model.coefficients {
             *coefficient *= time_factor.value;
         }
@@ -218,26 +220,41 @@ fn dynamic_power(reading: &mut Reading, at: &At<'_>) -> Option<Powers> {
     Some((powers, sources))
 }
 
-/// The classes that have a model; the inner `None` is one that was reported.
-fn models(reading: &mut Reading, at: &At<'_>) -> Option<BTreeMap<OpClass, Option<ClassModel>>> {
-    let list = reading.some_of(at, "models", MOST_CLASSES, "time model")?;
-    let mut first = BTreeMap::new();
-    let mut models = BTreeMap::new();
+/// Models by class; the inner `None` is one that was reported.
+type Models = BTreeMap<OpClass, Option<Vec<ClassModel>>>;
+
+/// The classes that have a model.
+fn models(reading: &mut Reading, at: &At<'_>) -> Option<Models> {
+    let list = reading.some_of(at, "models", MOST_MODELS, "time model")?;
+    let mut first: BTreeMap<Option<&str>, BTreeMap<&str, String>> = BTreeMap::new();
+    let mut models = Models::new();
     for entry in &list {
         let class = reading
             .field(entry, "class")
             .and_then(|field| class(reading, &field));
         let model = model(reading, entry);
         if let Some(class) = class {
-            unique(reading, &mut first, "model of class", class.name(), entry);
-            models.insert(class, model);
+            // Models of one class are told apart by their types.
+            let dtype = entry.value.get("dtype").and_then(|dtype| dtype.as_str());
+            let first = first.entry(dtype).or_default();
+            unique(reading, first, "model of class", class.name(), entry);
+            let of_class = models.entry(class).or_insert_with(|| Some(Vec::new()));
+            *of_class = of_class.take().zip(model).map(|(mut all, model)| {
+                all.push(model);
+                all
+            });
         }
     }
     Some(models)
 }
 
 fn model(reading: &mut Reading, at: &At<'_>) -> Option<ClassModel> {
-    reading.word_field(at, "dtype", "element type", &DTYPES.map(|name| (name, ())));
+    let dtype = reading.word_field(
+        at,
+        "dtype",
+        "element type",
+        &DTYPES.map(|name| (name, name)),
+    );
     let features = features(reading, at);
     let stated = reading.source_of(at);
     let list = reading.some_of(at, "coefficients", MOST_CLASSES, "coefficient");
@@ -281,6 +298,7 @@ fn model(reading: &mut Reading, at: &At<'_>) -> Option<ClassModel> {
     };
     let numbers = numbers?;
     Some(ClassModel {
+        dtype: dtype?.to_owned(),
         features: features?.into_iter().collect::<Option<_>>()?,
         coefficients: numbers.iter().map(|number| number.value).collect(),
         max: max?,
@@ -409,7 +427,7 @@ mod tests {
         assert!((middle.static_power.value() - 0.15).abs() < 1e-12);
         assert_eq!(middle.models.len(), fast.models.len());
         for (class, model) in &fast.models {
-            let scaled = &middle.models[class];
+            let (model, scaled) = (&model[0], &middle.models[class][0]);
             assert_eq!(scaled.features, model.features);
             for (slow, quick) in scaled.coefficients.iter().zip(&model.coefficients) {
                 assert!((slow - 1.5 * quick).abs() < 1e-18);

@@ -376,6 +376,32 @@ fn an_operator_like_nothing_has_no_neighbours_and_neither_has_its_network() {
 }
 
 #[test]
+fn models_of_other_types_outlive_a_calibration() {
+    let base = base();
+    let mut profile: serde_json::Value = serde_json::to_value(base.file()).unwrap();
+    let models = &mut profile["processors"][0]["operating_points"][0]["models"];
+    let first = models
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|model| model["class"] == "conv");
+    let mut quantised = first.unwrap().clone();
+    quantised["dtype"] = serde_json::json!("int8");
+    models.as_array_mut().unwrap().push(quantised.clone());
+    let base = BaseProfile::from_json(&profile.to_string(), "with int8").unwrap();
+    let (operators, groups) = tables(Disturbance::None);
+    let measured = read(&operators, Some(&groups)).unwrap();
+    let text = profile_text(&calibrate(&measured, &base, None).unwrap().profile);
+    let soc = Soc::from_json(&text, "calibrated").unwrap();
+    let point = &soc.processors.as_slice()[0].operating_points[0];
+    let found = point.models[&OpClass::Conv].iter();
+    let dtypes: Vec<&str> = found.map(|model| model.dtype.as_str()).collect();
+    assert_eq!(dtypes, ["float", "int8"]);
+    let rates: Vec<f64> = serde_json::from_value(quantised["coefficients"].clone()).unwrap();
+    assert_eq!(point.models[&OpClass::Conv][1].coefficients, rates);
+}
+
+#[test]
 fn the_profile_loads_says_its_sources_and_is_the_same_every_time() {
     let (operators, groups) = tables(Disturbance::None);
     let write = || {
@@ -387,9 +413,9 @@ fn the_profile_loads_says_its_sources_and_is_the_same_every_time() {
     assert_eq!(text, write().0);
     let soc = Soc::from_json(&text, "calibrated").unwrap();
     let point = &soc.processors[soc.processor("big").unwrap()].operating_points[0];
-    assert_eq!(point.models[&OpClass::Conv].source, Source::Fitted);
-    assert_eq!(point.models[&OpClass::Conv].winograd, Winograd::Strips);
-    assert_eq!(point.models[&OpClass::Softmax].source, Source::Estimated);
+    assert_eq!(point.models[&OpClass::Conv][0].source, Source::Fitted);
+    assert_eq!(point.models[&OpClass::Conv][0].winograd, Winograd::Strips);
+    assert_eq!(point.models[&OpClass::Softmax][0].source, Source::Estimated);
     // Classes of the base stay, so that what ran before runs still.
     let base = Soc::builtin("vim3").unwrap();
     let before = &base.processors[base.processor("big").unwrap()].operating_points[0];

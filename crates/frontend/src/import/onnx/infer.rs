@@ -40,6 +40,10 @@ pub(super) struct Effect {
     pub(super) work: Work,
     /// Constant operands from this position on are parameters and no weights.
     pub(super) parameters_from: usize,
+    /// The same for these positions before it: scales and zero points between operands.
+    pub(super) parameters: Vec<usize>,
+    /// The type that it computes in, where that is not the first floating-point type of its operands and results, or else that of the first.
+    pub(super) arithmetic: Option<DataType>,
     /// Whether the result differs from run to run, so that it cannot be folded.
     pub(super) is_random: bool,
 }
@@ -257,6 +261,8 @@ impl Effect {
             outputs,
             work: Work::default(),
             parameters_from: usize::MAX,
+            parameters: Vec::new(),
+            arithmetic: None,
             is_random: false,
         }
     }
@@ -269,6 +275,8 @@ impl Effect {
             outputs: vec![output],
             work: Work::default(),
             parameters_from: 1,
+            parameters: Vec::new(),
+            arithmetic: None,
             is_random: false,
         }
     }
@@ -280,6 +288,16 @@ impl Effect {
 
     pub(super) fn with_parameters_from(mut self, position: usize) -> Self {
         self.parameters_from = position;
+        self
+    }
+
+    pub(super) fn with_parameters(mut self, positions: impl IntoIterator<Item = usize>) -> Self {
+        self.parameters.extend(positions);
+        self
+    }
+
+    pub(super) fn computing_in(mut self, dtype: DataType) -> Self {
+        self.arithmetic = Some(dtype);
         self
     }
 

@@ -16,7 +16,7 @@ use super::propagate::{Propagated, propagate};
 use super::wire::ModelProto;
 use super::{
     ImportError, NodePath, Problem, batch_norm, decode, digest, file, heads, limits, padding,
-    symbols,
+    quantized, symbols,
 };
 
 /// What the user decides about an import.
@@ -24,7 +24,7 @@ use super::{
 pub struct ImportOptions {
     /// Values of symbolic dimensions; `INPUT[AXIS]` names one without a name.
     pub dims: BTreeMap<String, u64>,
-    /// What becomes of padding and batch normalisation around convolutions.
+    /// What becomes of padding and batch normalisation around convolutions, and of conversions around quantised operators.
     pub convolutions: Convolutions,
     /// Whether the heads of attentions become operators of their own.
     pub heads: Heads,
@@ -43,13 +43,13 @@ pub enum Heads {
     },
 }
 
-/// What becomes of padding before convolutions and pools, and of batch normalisation behind convolutions.
+/// What becomes of padding before convolutions and pools, of batch normalisation behind convolutions, and of conversions around quantised operators.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Convolutions {
-    /// Both become part of the convolution or pool.
+    /// They become part of the convolution, pool or quantised operator.
     #[default]
     Fold,
-    /// Both stay operators of their own, for runtimes that execute the file node by node.
+    /// They stay operators of their own, for runtimes that execute the file node by node.
     AsWritten,
 }
 
@@ -90,6 +90,8 @@ pub struct Folded {
     pub batch_norms: Vec<NodePath>,
     /// The convolutions and pools behind them pad by themselves.
     pub paddings: Vec<NodePath>,
+    /// The operators around them read or write quantised tensors by themselves; limits among them that quantised types have anyway.
+    pub conversions: Vec<NodePath>,
     /// Calls of functions of the model; the nodes that they stand for took their place.
     pub calls: Vec<NodePath>,
     /// Conditions that no input can change; the nodes of the branch that is taken took their place.
@@ -279,6 +281,9 @@ fn fold(
         Convolutions::Fold => {
             padding::fold(&links, &mut propagated);
             batch_norm::fold(&links, &mut propagated);
+            quantized::fold(&links, &mut propagated);
+            // Padding whose result was quantised once more is next to its reader now.
+            padding::fold(&links, &mut propagated);
         }
         Convolutions::AsWritten => {}
     }

@@ -1,7 +1,7 @@
 //! The ONNX importer: a mapped file becomes a verified operator graph, weights stay where they are.
 //!
 //! [`import`] is the arrow: map the file, measure and decode it, order its nodes, infer every shape from the inputs on
-//! (propagating small constants on the way, since they decide shapes), fold what is constant, does nothing or is part of a convolution, and verify.
+//! (propagating small constants on the way, since they decide shapes), fold what is constant, does nothing, is part of a convolution or converts what a quantised operator reads or writes, and verify.
 //! Untrusted files are the normal case: every limit has a name in [`limits`], and no step recurses over the input.
 
 pub mod limits;
@@ -51,6 +51,14 @@ mod padding;
 mod batch_norm;
 
 mod heads;
+
+mod quantizable;
+
+mod stored;
+
+mod integers;
+
+mod quantized;
 
 mod assemble;
 

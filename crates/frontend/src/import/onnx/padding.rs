@@ -74,7 +74,8 @@ pub(super) fn fold(links: &Links<'_>, known: &mut Propagated) {
         .partition::<Vec<_>, _>(|_| is_folded.next().unwrap_or(false));
     known.operators = kept;
     let nodes = folded.iter().map(|operator| operator.node);
-    known.folded.paddings = nodes.map(|node| links.path(node)).collect();
+    let nodes = nodes.map(|node| links.path(node));
+    known.folded.paddings.extend(nodes);
 }
 
 /// The padding that an operator is, if it adds around an image and does nothing else.

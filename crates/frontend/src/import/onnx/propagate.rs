@@ -596,10 +596,18 @@ impl<'m> Walk<'_, 'm> {
             }
             return;
         }
-        let inputs = self.operands(reads, effect.kind, effect.parameters_from);
+        let is_parameter = |position: usize| {
+            position >= effect.parameters_from || effect.parameters.contains(&position)
+        };
+        let inputs = self.operands(reads, effect.kind, is_parameter);
         let work = match effect.kind {
             OpKind::View | OpKind::ConcatInPlace => Work::default(),
-            OpKind::Compute(_) => self.with_traffic(effect.work, &inputs, &outputs),
+            OpKind::Compute(_) => {
+                let mut work = self.with_traffic(effect.work, &inputs, &outputs);
+                let slots = reads.iter().flatten().chain(&outputs);
+                work.arithmetic = effect.arithmetic.unwrap_or_else(|| self.arithmetic(slots));
+                work
+            }
         };
         self.known.operators.push(Operator {
             node: index,
@@ -622,7 +630,7 @@ impl<'m> Walk<'_, 'm> {
         &self,
         reads: &[Option<Slot>],
         kind: OpKind,
-        parameters_from: usize,
+        is_parameter: impl Fn(usize) -> bool,
     ) -> Vec<Option<Slot>> {
         let is_constant = |slot: Slot| {
             self.known.values[slot]
@@ -638,13 +646,24 @@ impl<'m> Walk<'_, 'm> {
             .take(kept)
             .enumerate()
             .map(|(position, slot)| {
-                slot.filter(|&slot| position < parameters_from || !is_constant(slot))
+                slot.filter(|&slot| !is_parameter(position) || !is_constant(slot))
             })
             .collect();
         while inputs.last() == Some(&None) {
             inputs.pop();
         }
         inputs
+    }
+
+    /// The type that an operator computes in: the first floating-point type among operands and results, or else the first type.
+    fn arithmetic<'s>(&self, slots: impl Iterator<Item = &'s Slot>) -> DataType {
+        let dtypes = slots.filter_map(|&slot| self.known.values[slot].as_ref());
+        let mut dtypes = dtypes.map(|value| value.dtype);
+        let first = dtypes.next().unwrap_or_default();
+        if first.is_real() {
+            return first;
+        }
+        dtypes.find(|dtype| dtype.is_real()).unwrap_or(first)
     }
 
     /// Adds what the operator reads and writes, each tensor once, where its rule did not say.

@@ -22,7 +22,7 @@ pub(super) const RULES: &[(&str, Rule)] = &[
 const IMAGE: &str = "batch, channels and at least one spatial axis are needed";
 const MACS: &str = "the number of multiply-accumulates";
 
-fn conv(site: &Site<'_>) -> Result<Effect, Fault> {
+pub(super) fn conv(site: &Site<'_>) -> Result<Effect, Fault> {
     let (image, filter) = operands(site, 0, 1)?;
     let effect = convolution(site, image, filter, image.dtype)?;
     biased(effect, site.optional(2))
@@ -39,13 +39,20 @@ fn biased(mut effect: Effect, bias: Option<&Value>) -> Result<Effect, Fault> {
 
 fn conv_integer(site: &Site<'_>) -> Result<Effect, Fault> {
     let (image, filter) = operands(site, 0, 1)?;
-    convolution(site, image, filter, DataType::Int32)
+    convolution(site, image, filter, DataType::Int32).map(|effect| effect.with_parameters_from(2))
 }
 
-fn qlinear_conv(site: &Site<'_>) -> Result<Effect, Fault> {
+pub(super) fn qlinear_conv(site: &Site<'_>) -> Result<Effect, Fault> {
     let (image, filter) = operands(site, 0, 3)?;
     let dtype = site.operand(7, "y_zero_point")?.dtype;
-    convolution(site, image, filter, dtype)
+    let mut effect = convolution(site, image, filter, dtype)?;
+    // Behind the scales and zero points stands a bias, an addition an element.
+    if site.optional(8).is_some() {
+        effect.work.other_flops = elements(&effect.outputs[0].shape)?;
+    }
+    Ok(effect
+        .with_parameters([1, 2, 4, 5, 6, 7])
+        .computing_in(image.dtype))
 }
 
 fn operands<'a>(

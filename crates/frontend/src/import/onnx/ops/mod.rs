@@ -52,4 +52,6 @@ mod classic;
 
 mod optional;
 
+mod contrib;
+
 pub(super) use registry::rule;

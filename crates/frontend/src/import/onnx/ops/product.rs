@@ -41,7 +41,7 @@ fn det(site: &Site<'_>) -> Result<Effect, Fault> {
     Ok(Effect::compute(OpClass::Other, output).with_work(work))
 }
 
-fn gemm(site: &Site<'_>) -> Result<Effect, Fault> {
+pub(super) fn gemm(site: &Site<'_>) -> Result<Effect, Fault> {
     let left = site.operand_of_rank(0, "A", 2..=2, MATRIX)?;
     let right = site.operand_of_rank(1, "B", 2..=2, MATRIX)?;
     let ordered = |value: &Value, transposed: bool| {
@@ -84,17 +84,22 @@ fn matmul(site: &Site<'_>) -> Result<Effect, Fault> {
     multiply(left, site.operand(1, "B")?, left.dtype)
 }
 
-fn matmul_integer(site: &Site<'_>) -> Result<Effect, Fault> {
+pub(super) fn matmul_integer(site: &Site<'_>) -> Result<Effect, Fault> {
     multiply(
         site.operand(0, "A")?,
         site.operand(1, "B")?,
         DataType::Int32,
     )
+    .map(|effect| effect.with_parameters_from(2))
 }
 
 fn qlinear_matmul(site: &Site<'_>) -> Result<Effect, Fault> {
     let dtype = site.operand(7, "y_zero_point")?.dtype;
-    multiply(site.operand(0, "a")?, site.operand(3, "b")?, dtype)
+    let left = site.operand(0, "a")?;
+    let effect = multiply(left, site.operand(3, "b")?, dtype)?;
+    Ok(effect
+        .with_parameters([1, 2, 4, 5, 6, 7])
+        .computing_in(left.dtype))
 }
 
 /// A fully connected layer if one factor is a weight.
@@ -115,7 +120,7 @@ fn inner_extents(left: &Value, right: &Value) -> Fault {
 }
 
 /// numpy's `matmul`: vectors are promoted to matrices, leading axes are broadcast.
-fn multiply(left: &Value, right: &Value, dtype: DataType) -> Result<Effect, Fault> {
+pub(super) fn multiply(left: &Value, right: &Value, dtype: DataType) -> Result<Effect, Fault> {
     let (left_batch, rows, depth) = match left.shape.0.as_slice() {
         [] => return Err(scalar("A", left)),
         [depth] => (&[][..], None, *depth),

@@ -6,7 +6,7 @@ use crate::ir::DataType;
 
 use super::super::Fault;
 use super::super::infer::{Effect, Produced, Rule, Site};
-use super::super::value::{Data, Value, data_type};
+use super::super::value::{Data, Value, data_type, resolve_axis};
 
 pub(super) const RULES: &[(&str, Rule)] = &[
     ("Cast", cast),
@@ -122,27 +122,80 @@ fn within(values: Vec<i64>, to: DataType) -> Option<Data> {
     fits.then_some(Data::Integers(values))
 }
 
-fn quantize(site: &Site<'_>) -> Result<Effect, Fault> {
+/// The result has the type of the zero point, or the one that the attribute says.
+pub(super) fn quantize(site: &Site<'_>) -> Result<Effect, Fault> {
     let input = site.operand(0, "x")?;
-    site.operand(1, "y_scale")?;
+    scaled(site, input, site.operand(1, "y_scale")?)?;
     let dtype = match (site.optional(2), site.attributes.int("output_dtype")?) {
         (Some(zero_point), _) => zero_point.dtype,
         (None, Some(code)) if code != 0 => data_type(code)?,
         (None, _) => DataType::Uint8,
     };
     Effect::compute(OpClass::Cast, Produced::new(dtype, input.shape.0.clone()))
+        .with_parameters_from(1)
         .with_flops_per_element(2)
 }
 
-fn dequantize(site: &Site<'_>) -> Result<Effect, Fault> {
+/// The result has the type of the scale, or the one that the attribute says.
+pub(super) fn dequantize(site: &Site<'_>) -> Result<Effect, Fault> {
     let input = site.operand(0, "x")?;
-    let scale = site.operand(1, "x_scale")?.dtype;
+    let scale = site.operand(1, "x_scale")?;
+    scaled(site, input, scale)?;
     let dtype = match site.attributes.int("output_dtype")? {
         Some(code) if code != 0 => data_type(code)?,
-        _ => scale,
+        Some(_) | None => scale.dtype,
     };
     Effect::compute(OpClass::Cast, Produced::new(dtype, input.shape.0.clone()))
+        .with_parameters_from(1)
         .with_flops_per_element(2)
+}
+
+/// There is one scale for the whole tensor, one for each index along an axis, or one for each block along it, and as many zero points.
+fn scaled(site: &Site<'_>, input: &Value, scale: &Value) -> Result<(), Fault> {
+    let mismatch = |right: &Value, why| Fault::Mismatch {
+        left: input.shape.clone(),
+        right: right.shape.clone(),
+        why,
+    };
+    if let Some(zero_point) = site.optional(2)
+        && zero_point.shape.elements() != scale.shape.elements()
+    {
+        return Err(Fault::Mismatch {
+            left: scale.shape.clone(),
+            right: zero_point.shape.clone(),
+            why: "there are as many zero points as scales",
+        });
+    }
+    if scale.shape.elements() == Some(1) {
+        return Ok(());
+    }
+    let axis = resolve_axis(site.attributes.int_or("axis", 1)?, input.shape.0.len())?;
+    let block = site.attributes.int_or("block_size", 0)?;
+    let Some(block) = u64::try_from(block).ok().filter(|&block| block > 0) else {
+        let fits = scale.shape.0 == [input.shape.0[axis]];
+        return if fits {
+            Ok(())
+        } else {
+            Err(mismatch(
+                scale,
+                "there is one scale, or one for each index along the axis",
+            ))
+        };
+    };
+    let fits = scale.shape.0.len() == input.shape.0.len()
+        && scale.shape.0.iter().zip(&input.shape.0).enumerate().all(
+            |(other, (&scales, &extent))| {
+                scales == extent || (other == axis && scales == extent.div_ceil(block))
+            },
+        );
+    if fits {
+        Ok(())
+    } else {
+        Err(mismatch(
+            scale,
+            "there is one scale for each block along the axis",
+        ))
+    }
 }
 
 fn dynamic_quantize(site: &Site<'_>) -> Result<Effect, Fault> {

@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use super::super::infer::Rule;
 use super::super::operator_sets::domain;
 use super::{
-    activation, attention, classic, convolution, einsum, elementwise, generator, join, loss,
-    normalization, optional, pooling, product, quantization, rearrange, recurrent, reduction,
+    activation, attention, classic, contrib, convolution, einsum, elementwise, generator, join,
+    loss, normalization, optional, pooling, product, quantization, rearrange, recurrent, reduction,
     resize, scatter, select, shape, signal, survivors, text,
 };
 
@@ -26,6 +26,7 @@ static RULES: LazyLock<BTreeMap<(&'static str, &'static str), Rule>> = LazyLock:
 const FAMILIES: &[(&str, &[(&str, Rule)])] = &[
     ("ai.onnx", activation::RULES),
     ("ai.onnx", attention::RULES),
+    ("ai.onnx", contrib::DEFAULT),
     ("ai.onnx", convolution::RULES),
     ("ai.onnx", einsum::RULES),
     ("ai.onnx", elementwise::RULES),
@@ -50,6 +51,11 @@ const FAMILIES: &[(&str, &[(&str, Rule)])] = &[
     ("ai.onnx.ml", classic::RULES),
     ("ai.onnx.preview", attention::PREVIEW),
     ("ai.onnx.preview.training", loss::OPTIMIZERS),
+    ("com.microsoft", contrib::ATTENTION),
+    ("com.microsoft", contrib::FUSED),
+    ("com.microsoft", contrib::NORMALIZATION),
+    ("com.microsoft", contrib::QUANTIZED),
+    ("com.microsoft", contrib::WEIGHTS),
 ];
 
 /// The rule of an operator type; `None` if it is opaque to us.
@@ -87,10 +93,13 @@ mod tests {
     }
 
     #[test]
-    fn every_rule_is_of_an_operator_of_the_standard() {
+    fn every_rule_is_of_an_operator_of_the_standard_or_of_onnxruntime() {
         let known: Vec<_> = operators().collect();
+        let added = contrib::DEFAULT.iter().map(|(name, _)| *name);
+        let added: Vec<_> = added.collect();
         for operator in RULES.keys() {
-            assert!(known.contains(operator), "{operator:?}");
+            let is_added = operator.0 == "com.microsoft" || added.contains(&operator.1);
+            assert!(is_added || known.contains(operator), "{operator:?}");
         }
     }
 
