@@ -187,6 +187,7 @@ const OWNED: &[(&str, &[&str])] = &[
             "crates/frontend/src/import/onnx/file.rs",
             "crates/testkit/src/case/format.rs",
             "crates/testkit/src/instances.rs",
+            "crates/testkit/src/fuzz/corpus.rs",
         ],
     ),
     ("Instant", &["src/bin/", "src/compile/"]),

@@ -66,6 +66,11 @@ pub fn read_plan(path: &Path) -> Result<Plan, ReadError> {
     read(path)
 }
 
+/// Reads the bytes of a plan file; `path` is its name in messages.
+pub fn parse_plan(path: &Path, bytes: &[u8]) -> Result<Plan, ReadError> {
+    parse(path, bytes)
+}
+
 /// Reads a `front.json`; unknown fields are ignored.
 pub fn read_front(path: &Path) -> Result<Front, ReadError> {
     read(path)

@@ -15,3 +15,5 @@ pub mod instances;
 pub mod sketch;
 
 pub mod onnx;
+
+pub mod fuzz;

@@ -37,6 +37,10 @@ impl<'m> Environment<'m> {
         }
         Self(attributes)
     }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
 }
 
 /// What an attribute says, or the attribute of the call that it refers to; `None` if the call leaves that out.

@@ -15,6 +15,7 @@
 //! and do not scale it alike.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use paracompile_plan::{Bytes as Size, OpClass};
 
@@ -78,6 +79,34 @@ struct ShiftedBias {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Epsilon(u32);
 
+/// Those who want a constant changed.
+#[derive(Debug)]
+struct Users<T> {
+    first: T,
+    count: usize,
+    /// Whether all want the same.
+    are_alike: bool,
+}
+
+impl<T: PartialEq> Users<T> {
+    fn add(users: &mut BTreeMap<Slot, Self>, constant: Slot, wish: T) {
+        match users.entry(constant) {
+            Entry::Vacant(entry) => {
+                entry.insert(Self {
+                    first: wish,
+                    count: 1,
+                    are_alike: true,
+                });
+            }
+            Entry::Occupied(mut entry) => {
+                let known = entry.get_mut();
+                known.count += 1;
+                known.are_alike &= known.first == wish;
+            }
+        }
+    }
+}
+
 /// What a batch normalisation reads.
 struct Normalization {
     image: Slot,
@@ -118,7 +147,7 @@ fn pairs(links: &Links<'_>, known: &Propagated) -> Vec<Pair> {
         writers.extend(operator.outputs.iter().map(|&slot| (slot, index)));
     }
     let mut pairs: Vec<Pair> = Vec::new();
-    let mut by_filter: BTreeMap<Slot, Vec<ScaledFilter>> = BTreeMap::new();
+    let mut by_filter: BTreeMap<Slot, Users<ScaledFilter>> = BTreeMap::new();
     for index in 0..known.operators.len() {
         let found = normalization(links, known, index)
             .filter(|found| readers[found.image] == 1)
@@ -133,15 +162,14 @@ fn pairs(links: &Links<'_>, known: &Propagated) -> Vec<Pair> {
                 })
             });
         if let Some(pair) = found {
-            let users = by_filter.entry(pair.filter.filter).or_default();
-            users.push(pair.filter);
+            Users::add(&mut by_filter, pair.filter.filter, pair.filter);
             pairs.push(pair);
         }
     }
     // A filter that several convolutions share stays one only if it is scaled in the same way for all of them.
     pairs.retain(|pair| {
         let users = &by_filter[&pair.filter.filter];
-        users.len() == readers[pair.filter.filter] && users.iter().all(|user| *user == pair.filter)
+        users.count == readers[pair.filter.filter] && users.are_alike
     });
     pairs
 }
@@ -279,12 +307,12 @@ fn biases(
     is_folded: &[bool],
 ) -> Vec<Slot> {
     let mut others = readers(links, known, |operator| !is_folded[operator]);
-    let mut users: BTreeMap<Slot, Vec<ShiftedBias>> = BTreeMap::new();
+    let mut users: BTreeMap<Slot, Users<ShiftedBias>> = BTreeMap::new();
     for pair in pairs {
         if let Some(bias) = pair.bias.bias {
             others[bias] -= 1;
         }
-        users.entry(pair.bias.place()).or_default().push(pair.bias);
+        Users::add(&mut users, pair.bias.place(), pair.bias);
     }
     let mut made: BTreeMap<ShiftedBias, Slot> = BTreeMap::new();
     pairs
@@ -294,8 +322,7 @@ fn biases(
             let has_type = known.values[place]
                 .as_ref()
                 .is_some_and(|value| value.dtype == pair.bias.dtype);
-            let is_alike = users[&place].iter().all(|user| *user == pair.bias);
-            if others[place] == 0 && has_type && is_alike {
+            if others[place] == 0 && has_type && users[&place].are_alike {
                 place
             } else {
                 *made

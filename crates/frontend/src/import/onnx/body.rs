@@ -54,19 +54,68 @@ impl<'m> Body<'m> {
         values.map(|value| (value.name.as_str(), value)).collect()
     }
 
-    /// Its nodes, those of inner bodies counted too: what it takes to look at all of them.
-    pub(super) fn size(&self) -> u64 {
-        let mut size = 0_u64;
+    /// What it takes to enter it: its nodes and what they and it declare, those of inner bodies counted too, and the bytes of their names.
+    pub(super) fn size(&self) -> Size {
+        let mut size = Size {
+            entries: (self.parameters.len() + self.results.len()) as u64,
+            text: 0,
+        };
+        size.add_values(self.values);
+        size.add_values(self.outputs);
+        size.add_constants(self.constants);
         let mut open = vec![self.nodes];
         while let Some(nodes) = open.pop() {
-            size += nodes.len() as u64;
-            open.extend(
-                nodes
-                    .iter()
-                    .flat_map(bodies)
-                    .map(|body| body.node.as_slice()),
-            );
+            for node in nodes {
+                size.add_node(node);
+                for body in bodies(node) {
+                    size.add_values(&body.input);
+                    size.add_values(&body.output);
+                    size.add_values(&body.value_info);
+                    size.add_constants(&body.initializer);
+                    open.push(&body.node);
+                }
+            }
         }
         size
+    }
+}
+
+/// What it takes to enter a body.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Size {
+    /// Nodes, operands, results, attributes, constants and declared values.
+    pub(super) entries: u64,
+    /// Bytes of their names.
+    pub(super) text: u64,
+}
+
+impl Size {
+    fn add(&mut self, text: &str) {
+        self.entries += 1;
+        self.text += text.len() as u64;
+    }
+
+    fn add_node(&mut self, node: &NodeProto) {
+        self.add(&node.name);
+        self.text += (node.op_type.len() + node.domain.len()) as u64;
+        for name in node.input.iter().chain(&node.output) {
+            self.add(name);
+        }
+        self.entries += node.attribute.len() as u64;
+    }
+
+    fn add_values(&mut self, values: &[ValueInfoProto]) {
+        for value in values {
+            self.add(&value.name);
+        }
+    }
+
+    fn add_constants(&mut self, constants: &[TensorProto]) {
+        for constant in constants {
+            self.add(&constant.name);
+            for entry in &constant.external_data {
+                self.text += (entry.key.len() + entry.value.len()) as u64;
+            }
+        }
     }
 }

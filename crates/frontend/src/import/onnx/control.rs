@@ -15,9 +15,9 @@ use super::attributes::Environment;
 use super::body::Body;
 use super::captures::bodies;
 use super::infer::{Effect, Produced};
-use super::link::{Place, Scope, Slot, index as step};
+use super::link::{Place, Scope, Slot, index as step, shown};
 use super::operator_sets::OperatorSets;
-use super::propagate::{Operator, Walk};
+use super::propagate::{Operator, Walk, can_be_held};
 use super::value::{Data, Value, resolve_axis};
 use super::wire::{FunctionProto, GraphProto, NodeProto};
 use super::{Fault, ImportError, Problem, hints, limits};
@@ -57,7 +57,7 @@ impl<'m> Walk<'_, 'm> {
             sets: Rc::new(OperatorSets::imported(&function.opset_import).within(&around.sets)),
             place: Place {
                 path: self.links.steps(index),
-                body: Some(format!("function `{}`", function.name)),
+                body: Some(format!("function `{}`", shown(&function.name))),
                 prefix: format!("{}/", self.name(index)),
                 depth: around.place.depth + 1,
             },
@@ -365,6 +365,10 @@ impl<'m> Walk<'_, 'm> {
 
     /// Records a node with bodies as one operator, which runs one of `alternatives` so many times.
     fn keep(&mut self, index: usize, outputs: Vec<Produced>, alternatives: &[Inside], times: u64) {
+        if let Err(fault) = can_be_held(&outputs) {
+            self.fault(index, fault);
+            return;
+        }
         let control = Control {
             alternatives: alternatives
                 .iter()
@@ -381,9 +385,10 @@ impl<'m> Walk<'_, 'm> {
         // Weights that the bodies have of their own have to be there too.
         let inner = alternatives.iter().flat_map(|inside| &inside.operators);
         let inner = inner.flat_map(|operator| operator.inputs.iter().flatten());
+        let known: BTreeSet<Slot> = reads.iter().copied().flatten().collect();
         let own: BTreeSet<Slot> = inner
             .copied()
-            .filter(|&slot| self.is_constant(slot) && !reads.contains(&Some(slot)))
+            .filter(|&slot| self.is_constant(slot) && !known.contains(&slot))
             .collect();
         reads.extend(own.into_iter().map(Some));
         let before = self.known.operators.len();

@@ -7,8 +7,12 @@
 use bytes::Bytes;
 use prost::Message;
 
-use super::wire::ModelProto;
-use super::{ImportError, limits};
+use super::wire::{
+    AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, SparseTensorProto,
+    StringStringEntryProto, TensorProto, TensorShapeProto, TensorTypeProto, TypeProto,
+    ValueInfoProto,
+};
+use super::{ImportError, foreign, limits};
 
 /// What the protobuf decoder objects to.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,6 +24,21 @@ pub(super) fn decode(bytes: &Bytes) -> Result<ModelProto, ImportError> {
     if bytes.is_empty() {
         return Err(ImportError::Empty);
     }
+    decode_model(bytes).map_err(|error| match foreign::format(bytes) {
+        Some(format) if is_no_model(&error) => ImportError::Foreign(format),
+        _ => error,
+    })
+}
+
+/// Whether the file may be of another format altogether.
+fn is_no_model(error: &ImportError) -> bool {
+    matches!(
+        error,
+        ImportError::Malformed { .. } | ImportError::Decode(_) | ImportError::NoGraph
+    )
+}
+
+fn decode_model(bytes: &Bytes) -> Result<ModelProto, ImportError> {
     measure(bytes)?;
     let model = ModelProto::decode(bytes.clone())
         .map_err(|error| ImportError::Decode(DecodeError(error)))?;
@@ -90,9 +109,34 @@ impl Kind {
             (Self::Attribute, 7 | 8) | (Self::Tensor, 1) | (Self::SparseTensor, 3)
         )
     }
+
+    /// Bytes of the struct that a message decodes to.
+    const fn size(self) -> u64 {
+        let size = match self {
+            Self::Model => size_of::<ModelProto>(),
+            Self::Graph => size_of::<GraphProto>(),
+            Self::Node => size_of::<NodeProto>(),
+            Self::Attribute => size_of::<AttributeProto>(),
+            Self::Tensor => size_of::<TensorProto>(),
+            Self::SparseTensor => size_of::<SparseTensorProto>(),
+            Self::Value => size_of::<ValueInfoProto>(),
+            Self::Type => size_of::<TypeProto>(),
+            Self::TensorType => size_of::<TensorTypeProto>(),
+            Self::Shape => size_of::<TensorShapeProto>(),
+            Self::Function => size_of::<FunctionProto>(),
+            Self::Leaf => size_of::<StringStringEntryProto>(),
+        };
+        size as u64
+    }
 }
 
+/// Bytes of a list's element that says where text or a payload is.
+const REFERENCE: u64 = size_of::<Bytes>() as u64;
+
+/// Refuses what would take too much time or memory: a message of two bytes decodes to hundreds.
 fn measure(bytes: &[u8]) -> Result<(), ImportError> {
+    let most = limits::DECODED + limits::DECODED_PER_BYTE.saturating_mul(bytes.len() as u64);
+    let mut memory = 0u64;
     let mut nodes = 0u64;
     let mut messages = 0u64;
     let mut fields = 0u64;
@@ -108,9 +152,13 @@ fn measure(bytes: &[u8]) -> Result<(), ImportError> {
         position = field.end;
         if kind.is_number_list(field.number) {
             fields += field.length as u64;
+            memory += 8 * field.length as u64;
+        } else if field.is_delimited {
+            memory += REFERENCE;
         }
         if let Some(child) = kind.child(field.number).filter(|_| field.is_delimited) {
             messages += 1;
+            memory += child.size();
             nodes += u64::from(child == Kind::Node);
             position = field.end - field.length;
             open.push((child, field.end));
@@ -118,6 +166,9 @@ fn measure(bytes: &[u8]) -> Result<(), ImportError> {
         within(nodes, limits::NODES, "nodes")?;
         within(messages, limits::MESSAGES, "protobuf messages")?;
         within(fields, limits::FIELDS, "protobuf fields")?;
+        if memory > most {
+            return Err(ImportError::Inflated { most });
+        }
     }
     Ok(())
 }
@@ -193,7 +244,6 @@ pub(super) fn varint(bytes: &[u8], start: usize, limit: usize) -> Option<(u64, u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::onnx::wire::{GraphProto, NodeProto};
 
     #[test]
     fn truncation_is_located() {
@@ -234,7 +284,7 @@ mod tests {
         prost::encoding::encode_varint(body.len() as u64, &mut bytes);
         bytes.extend(body);
         let error = decode(&Bytes::from(bytes)).unwrap_err();
-        assert_eq!(error.to_string(), "the file holds more than 1000000 nodes");
+        assert!(matches!(error, ImportError::Inflated { .. }), "{error}");
     }
 
     #[test]
@@ -252,7 +302,6 @@ mod tests {
 
     #[test]
     fn deep_nesting_is_an_error_and_no_stack_overflow() {
-        use crate::import::onnx::wire::AttributeProto;
         let mut graph = GraphProto::default();
         for _ in 0..60 {
             graph = GraphProto {

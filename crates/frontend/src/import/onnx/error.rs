@@ -9,7 +9,9 @@ use std::path::PathBuf;
 use crate::ir::{DataType, Shape, VerifyError};
 
 use super::decode::DecodeError;
+use super::foreign::Format;
 use super::limits;
+use super::link::shown;
 
 /// Why there is no graph.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +45,9 @@ pub enum ImportError {
     /// The bytes are a protobuf message, but not this one.
     #[error("not an ONNX model: {0}")]
     Decode(DecodeError),
+    /// A file of another format.
+    #[error("this is {}, not an ONNX model; {}", .0.name, .0.remedy)]
+    Foreign(Format),
     /// The message has no graph.
     #[error("not an ONNX model: it has no graph")]
     NoGraph,
@@ -53,6 +58,14 @@ pub enum ImportError {
         what: &'static str,
         /// How much is taken.
         limit: u64,
+    },
+    /// Millions of messages of a few bytes, each of which takes hundreds in memory.
+    #[error(
+        "the file consists of so many tiny protobuf messages that they would take more than {most} bytes of memory; no exporter writes that"
+    )]
+    Inflated {
+        /// The most that is taken for a file of this size.
+        most: u64,
     },
     /// A binding names a symbol that the model lacks: the command's fault.
     #[error(
@@ -446,6 +459,14 @@ pub enum Fault {
         /// What the operands allow.
         most: u64,
     },
+    /// A body, or a function, that does not return what its node returns.
+    #[error(
+        "nothing writes its result {position}: its body returns fewer, or a parameter that is left out"
+    )]
+    NoResult {
+        /// Zero for the first.
+        position: usize,
+    },
     /// A result larger than 64 bits can count.
     #[error("{what} overflows 64 bits")]
     Overflow {
@@ -485,6 +506,14 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// The same, without the rest of a value that is longer than a report shows: a file can list a million numbers.
+    pub(super) fn shortened(mut self) -> Self {
+        if let Self::Value { found, .. } = &mut self {
+            *found = shown(found);
+        }
+        self
+    }
+
     /// What to do about it, where that is more than to mend the node.
     fn remedy(&self) -> Option<&'static str> {
         match self {
@@ -506,6 +535,7 @@ impl Fault {
             Self::UnknownType { .. } => Some("the file uses a type that came after ONNX 1.23"),
             Self::Value { .. }
             | Self::Overflow { .. }
+            | Self::NoResult { .. }
             | Self::TooManyAxes { .. }
             | Self::Type { .. }
             | Self::NoTensor { .. }

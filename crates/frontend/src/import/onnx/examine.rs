@@ -11,7 +11,7 @@ use bytes::Bytes;
 use crate::ir::{DataType, Shape};
 
 use super::link::{Links, spelled};
-use super::lower::{Followed, finish, follow, shortened, stem};
+use super::lower::{Followed, finish, follow, stem};
 use super::propagate::Propagated;
 use super::wire::ModelProto;
 use super::{ImportError, ImportOptions, Imported, Problem, UnboundSymbol, decode, file, symbols};
@@ -123,10 +123,10 @@ fn complete(
                 Err(error) => return Err(error),
             }
         } else {
-            incomplete(shortened(followed.problems))
+            incomplete(followed.problems.report(|_| true))
         }
     } else {
-        return Err(ImportError::Invalid(shortened(followed.problems)));
+        return Err(ImportError::Invalid(followed.problems.report(|_| true)));
     };
     Ok(Examined {
         header,
@@ -148,12 +148,9 @@ fn missing_besides(
     options.dims.extend(stand_ins);
     let problems = follow(bytes, model, &options)?.problems;
     if problems.iter().any(Problem::is_certain) {
-        let certain = problems.into_iter().filter(Problem::is_certain);
-        return Err(ImportError::Invalid(shortened(certain.collect())));
+        return Err(ImportError::Invalid(problems.report(Problem::is_certain)));
     }
-    Ok(shortened(
-        problems.into_iter().filter(Problem::is_limit).collect(),
-    ))
+    Ok(problems.report(Problem::is_limit))
 }
 
 impl Header {

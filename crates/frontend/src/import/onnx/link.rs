@@ -15,6 +15,7 @@ use super::body::Body;
 use super::captures::captures;
 use super::operator_sets::OperatorSets;
 use super::payload::{Constant, constant};
+use super::problems::Problems;
 use super::value::Data;
 use super::wire::{NodeProto, ValueInfoProto};
 use super::{ImportError, NodePath, Problem, limits};
@@ -43,8 +44,12 @@ pub(super) struct Links<'m> {
     inner: HashSet<String>,
     /// Elements of constants that may still be propagated.
     propagated: u64,
-    /// Nodes that entering bodies may still add.
+    /// Nodes, and what belongs to them, that entering bodies may still add.
     room: u64,
+    /// Bytes of names that entering bodies may still add.
+    text: u64,
+    /// How many tensors below the top-level graph would have the same name.
+    copies: HashMap<String, u32>,
 }
 
 /// A node in its place.
@@ -75,6 +80,15 @@ pub(super) struct Scope<'m> {
     pub(super) environment: Option<Rc<Environment<'m>>>,
     pub(super) sets: Rc<OperatorSets<'m>>,
     pub(super) place: Place,
+}
+
+impl Scope<'_> {
+    /// Attributes that a call gave.
+    fn environment_size(&self) -> u64 {
+        self.environment
+            .as_ref()
+            .map_or(0, |given| given.len() as u64)
+    }
 }
 
 /// Where a body stands in the file.
@@ -118,7 +132,7 @@ impl<'m> Links<'m> {
         file: &Bytes,
         graph: &'m super::wire::GraphProto,
         sets: OperatorSets<'m>,
-        problems: &mut Vec<Problem>,
+        problems: &mut Problems,
     ) -> Self {
         let body = Body::of_graph(graph);
         let mut links = Self {
@@ -136,7 +150,9 @@ impl<'m> Links<'m> {
             }],
             inner: HashSet::new(),
             propagated: limits::PROPAGATED,
-            room: limits::NODES,
+            room: limits::INLINED,
+            text: limits::INLINED_TEXT,
+            copies: HashMap::new(),
         };
         links.declare_constants(file, &body, TOP, problems);
         links.declare_inputs(graph, problems);
@@ -155,14 +171,22 @@ impl<'m> Links<'m> {
         body: &Body<'m>,
         scope: Scope<'m>,
         results: BTreeMap<&'m str, Slot>,
-        problems: &mut Vec<Problem>,
+        problems: &mut Problems,
     ) -> Result<Entered, ImportError> {
-        let too_many = ImportError::TooLarge {
-            what: "nodes, functions and branches counted as often as they are used",
-            limit: limits::NODES,
-        };
-        let size = 1 + body.size();
-        self.room = self.room.checked_sub(size).ok_or(too_many)?;
+        let size = body.size();
+        let entries = 1 + size.entries + scope.environment_size();
+        let place =
+            (scope.place.prefix.len() + scope.place.body.as_ref().map_or(0, String::len)) as u64;
+        let text = size.text.saturating_add(entries.saturating_mul(place));
+        let too_large = |what, limit| ImportError::TooLarge { what, limit };
+        self.room = self.room.checked_sub(entries).ok_or(too_large(
+            "nodes, operands and attributes of functions and branches, counted as often as they are used",
+            limits::INLINED,
+        ))?;
+        self.text = self.text.checked_sub(text).ok_or(too_large(
+            "bytes of names of functions and branches, counted as often as they are used",
+            limits::INLINED_TEXT,
+        ))?;
         let id = self.scopes.len();
         self.scopes.push(scope);
         self.declare_constants(file, body, id, problems);
@@ -240,8 +264,8 @@ impl<'m> Links<'m> {
         NodePath {
             node: steps.next().unwrap_or(node),
             inside: steps.collect(),
-            name: proto.name.clone(),
-            op_type: spelled(proto),
+            name: shown(&proto.name),
+            op_type: shown(&spelled(proto)),
             body: place.body.clone(),
         }
     }
@@ -287,15 +311,22 @@ impl<'m> Links<'m> {
     }
 
     fn unique_at(&mut self, prefix: &str, name: &str) -> String {
-        let mut unique = format!("{prefix}{name}");
+        let plain = format!("{prefix}{name}");
+        let mut unique = plain.clone();
+        // Counted and not lengthened, since a thousand branches may each have a tensor of this name.
         while self.is_taken(&unique) {
-            unique.push('\'');
+            let copies = self.copies.entry(plain.clone()).or_default();
+            *copies += 1;
+            unique = match *copies {
+                1 => format!("{plain}'"),
+                more => format!("{plain}'{more}"),
+            };
         }
         self.inner.insert(unique.clone());
         unique
     }
 
-    fn declare_inputs(&mut self, graph: &'m super::wire::GraphProto, problems: &mut Vec<Problem>) {
+    fn declare_inputs(&mut self, graph: &'m super::wire::GraphProto, problems: &mut Problems) {
         let mut listed = HashSet::new();
         for (index, input) in graph.input.iter().enumerate() {
             let is_first = listed.insert(input.name.as_str());
@@ -322,7 +353,7 @@ impl<'m> Links<'m> {
         file: &Bytes,
         body: &Body<'m>,
         scope: ScopeId,
-        problems: &mut Vec<Problem>,
+        problems: &mut Problems,
     ) {
         for tensor in body.constants {
             let origin = match constant(file, tensor) {
@@ -362,7 +393,7 @@ impl<'m> Links<'m> {
         scope: ScopeId,
         name: &'m str,
         origin: Origin,
-        problems: &mut Vec<Problem>,
+        problems: &mut Problems,
     ) {
         if self.scopes[scope].slots.contains_key(name) {
             problems.push(Problem::Constant {
@@ -381,7 +412,7 @@ impl<'m> Links<'m> {
         body: &Body<'m>,
         scope: ScopeId,
         mut results: BTreeMap<&'m str, Slot>,
-        problems: &mut Vec<Problem>,
+        problems: &mut Problems,
     ) -> std::ops::Range<usize> {
         let first = self.nodes.len();
         for (index, proto) in body.nodes.iter().enumerate() {
@@ -407,7 +438,7 @@ impl<'m> Links<'m> {
         index: usize,
         proto: &'m NodeProto,
         results: &mut BTreeMap<&'m str, Slot>,
-        problems: &mut Vec<Problem>,
+        problems: &mut Problems,
     ) -> Vec<Option<Slot>> {
         let node = self.nodes.len();
         let mut writes = Vec::with_capacity(proto.output.len());
@@ -436,7 +467,7 @@ impl<'m> Links<'m> {
         writes
     }
 
-    fn resolve_operands(&mut self, node: usize, problems: &mut Vec<Problem>) -> Vec<Option<Slot>> {
+    fn resolve_operands(&mut self, node: usize, problems: &mut Problems) -> Vec<Option<Slot>> {
         let (proto, scope) = (self.nodes[node].proto, self.nodes[node].scope);
         let operands = proto.input.iter().map(String::as_str);
         let captured = captures(proto);
@@ -465,12 +496,7 @@ impl<'m> Links<'m> {
         slot
     }
 
-    fn result(
-        &mut self,
-        scope: ScopeId,
-        name: &'m str,
-        problems: &mut Vec<Problem>,
-    ) -> Option<Slot> {
+    fn result(&mut self, scope: ScopeId, name: &'m str, problems: &mut Problems) -> Option<Slot> {
         let found = self.lookup(scope, name);
         if found.is_none() {
             problems.push(Problem::UndefinedResult {
@@ -481,7 +507,7 @@ impl<'m> Links<'m> {
         found.flatten()
     }
 
-    fn resolve_outputs(&mut self, graph: &super::wire::GraphProto, problems: &mut Vec<Problem>) {
+    fn resolve_outputs(&mut self, graph: &super::wire::GraphProto, problems: &mut Problems) {
         let mut is_listed = vec![false; self.names.len()];
         for output in &graph.output {
             match self.slot(&output.name) {
@@ -495,6 +521,14 @@ impl<'m> Links<'m> {
                 }),
             }
         }
+    }
+}
+
+/// As much of a name as a report shows; names of networks are far shorter.
+pub(super) fn shown(name: &str) -> String {
+    match name.char_indices().nth(limits::SHOWN) {
+        None => name.to_owned(),
+        Some((end, _)) => format!("{}…", &name[..end]),
     }
 }
 

@@ -12,6 +12,7 @@ use crate::ir::{VerifiedGraph, verify};
 use super::assemble::{Identity, assemble};
 use super::link::Links;
 use super::operator_sets::OperatorSets;
+use super::problems::Problems;
 use super::propagate::{Propagated, propagate};
 use super::wire::ModelProto;
 use super::{
@@ -180,7 +181,7 @@ pub fn import_bytes(
     let model = decode::decode(bytes)?;
     let followed = follow(bytes, &model, options)?;
     if !followed.problems.is_empty() {
-        return Err(ImportError::Invalid(shortened(followed.problems)));
+        return Err(ImportError::Invalid(followed.problems.report(|_| true)));
     }
     finish(name, bytes, &model, followed, options)
 }
@@ -195,7 +196,7 @@ pub(super) fn stem(path: &Path) -> String {
 pub(super) struct Followed<'m> {
     pub(super) links: Links<'m>,
     pub(super) propagated: Propagated,
-    pub(super) problems: Vec<Problem>,
+    pub(super) problems: Problems,
 }
 
 /// Infers whatever can be inferred.
@@ -206,7 +207,7 @@ pub(super) fn follow<'m>(
 ) -> Result<Followed<'m>, ImportError> {
     let graph = model.graph.as_ref().ok_or(ImportError::NoGraph)?;
     symbols::check_bindings(graph, &options.dims)?;
-    let mut problems = Vec::new();
+    let mut problems = Problems::default();
     let sets = OperatorSets::of(model, &mut problems);
     let mut warnings = sets.warnings(model);
     let mut links = Links::of(bytes, graph, sets, &mut problems);
@@ -247,7 +248,7 @@ pub(super) fn finish(
     heads::apply(rewritten.graph.get_or_insert_default(), &edits);
     let followed = follow(bytes, &rewritten, options)?;
     if !followed.problems.is_empty() {
-        return Err(ImportError::Invalid(shortened(followed.problems)));
+        return Err(ImportError::Invalid(followed.problems.report(|_| true)));
     }
     let rewrites = vec![options.heads.to_string()];
     let mut imported = fold(
@@ -318,7 +319,7 @@ fn fold(
 }
 
 /// No more problems than a report lists; the rest is counted.
-pub(super) fn shortened(mut problems: Vec<Problem>) -> Vec<Problem> {
+fn shortened(mut problems: Vec<Problem>) -> Vec<Problem> {
     let more = problems.len().saturating_sub(limits::REPORTED);
     if more > 0 {
         problems.truncate(limits::REPORTED);

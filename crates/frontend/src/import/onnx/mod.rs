@@ -12,6 +12,8 @@ mod wire;
 
 mod decode;
 
+mod foreign;
+
 mod digest;
 
 mod attributes;
@@ -35,6 +37,8 @@ mod hints;
 mod link;
 
 mod order;
+
+mod problems;
 
 mod infer;
 
@@ -72,6 +76,7 @@ pub use decode::DecodeError;
 pub use error::{Fault, ImportError, NodePath, Operand, Problem, UnboundSymbol};
 pub use examine::{Examined, Header, Outcome, Output, examine, examine_bytes};
 pub use file::map;
+pub use foreign::Format;
 pub use lower::{
     Contradiction, Convolutions, Folded, Heads, ImportOptions, Imported, NodeEdit, Warning, import,
     import_bytes,

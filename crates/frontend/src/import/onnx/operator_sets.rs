@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use super::lower::Warning;
+use super::problems::Problems;
 use super::wire::{ModelProto, NodeProto, OperatorSetIdProto};
 use super::{Fault, Problem};
 
@@ -81,7 +82,7 @@ pub(super) struct OperatorSets<'m> {
 
 impl<'m> OperatorSets<'m> {
     /// Those of a model; one that uses the default domain has to say which version it means.
-    pub(super) fn of(model: &'m ModelProto, problems: &mut Vec<Problem>) -> Self {
+    pub(super) fn of(model: &'m ModelProto, problems: &mut Problems) -> Self {
         let mut sets = Self::imported(&model.opset_import);
         if !sets.versions.contains_key(DEFAULT) {
             let mut nodes = model.graph.iter().flat_map(|graph| &graph.node);

@@ -14,11 +14,12 @@ use crate::ir::{Control, DataType, OpKind, Shape, WeightRef, Work};
 use super::declared::{self, Incomplete};
 use super::hints::Hints;
 use super::infer::{Effect, Pass, Produced, Site};
-use super::link::{Links, Origin, Slot, spelled};
+use super::link::{Links, Origin, Slot, shown, spelled};
 use super::lower::{Folded, ImportOptions, Warning};
 use super::operator_sets::{DEFAULT, domain};
 use super::ops::rule;
 use super::order::order;
+use super::problems::Problems;
 use super::value::{Data, Value};
 use super::wire::{FunctionProto, GraphProto, ModelProto};
 use super::{Fault, ImportError, Operand, Problem, limits, symbols};
@@ -60,7 +61,7 @@ pub(super) fn propagate<'m>(
     model: &'m ModelProto,
     links: &mut Links<'m>,
     options: &ImportOptions,
-    problems: &mut Vec<Problem>,
+    problems: &mut Problems,
 ) -> Result<Propagated, ImportError> {
     let graph = model
         .graph
@@ -75,7 +76,8 @@ pub(super) fn propagate<'m>(
         hints: Hints::of(&options.dims),
         live: flags(links.names.len(), &links.outputs),
         is_output: flags(links.names.len(), &links.outputs),
-        budget: limits::PROPAGATED,
+        budget: limits::COMPUTED,
+        remembers_lists: true,
         opaque: BTreeMap::new(),
         as_declared: Vec::new(),
         at_most: Vec::new(),
@@ -129,12 +131,14 @@ pub(super) struct Walk<'w, 'm> {
     bound: &'w BTreeMap<String, u64>,
     pub(super) hints: Hints<'w>,
     pub(super) links: &'w mut Links<'m>,
-    pub(super) problems: &'w mut Vec<Problem>,
+    pub(super) problems: &'w mut Problems,
     /// What network outputs depend on, by slot.
     pub(super) live: Vec<bool>,
     pub(super) is_output: Vec<bool>,
     /// Elements that may still be propagated.
     budget: u64,
+    /// Whether constants of many elements still have them.
+    remembers_lists: bool,
     opaque: BTreeMap<String, usize>,
     as_declared: Vec<String>,
     at_most: Vec<String>,
@@ -252,6 +256,29 @@ impl<'m> Walk<'_, 'm> {
     }
 
     fn visit(&mut self, index: usize) -> Result<(), ImportError> {
+        let before = self.problems.count();
+        self.enter(index)?;
+        if self.problems.count() == before {
+            self.miss_results(index);
+        }
+        Ok(())
+    }
+
+    /// A node without a problem leaves no result open, unless it reads one that is open.
+    fn miss_results(&mut self, index: usize) {
+        let is_open = |slot: Option<Slot>| {
+            slot.is_some_and(|slot| self.known.values[self.known.aliases[slot]].is_none())
+        };
+        let missing = self.used(index).into_iter().position(is_open);
+        if let Some(position) = missing
+            && !self.links.nodes[index].reads.iter().copied().any(is_open)
+        {
+            self.fault(index, Fault::NoResult { position });
+        }
+    }
+
+    /// A node with or without bodies.
+    fn enter(&mut self, index: usize) -> Result<(), ImportError> {
         let proto = self.links.nodes[index].proto;
         let domain = domain(&proto.domain);
         let key = (domain, proto.op_type.as_str(), proto.overload.as_str());
@@ -304,6 +331,7 @@ impl<'m> Walk<'_, 'm> {
         let reads = node.reads[..node.operands].iter().take(SHOWN);
         let operands = reads.map(|slot| self.shown(*slot)).collect();
         let at = self.links.path(index);
+        let fault = fault.shortened();
         self.problems.push(Problem::Node {
             at,
             operands,
@@ -328,7 +356,7 @@ impl<'m> Walk<'_, 'm> {
             None => String::new(),
         };
         Operand {
-            tensor: self.links.names[slot].clone().into_owned(),
+            tensor: shown(&self.links.names[slot]),
             found: value.map_or_else(
                 || "not known".to_owned(),
                 |value| format!("{} {}{elements}", value.dtype, value.shape),
@@ -487,17 +515,7 @@ impl<'m> Walk<'_, 'm> {
                 most,
             });
         }
-        for produced in &effect.outputs {
-            let rank = produced.shape.0.len();
-            if rank > limits::RANK {
-                return Err(Fault::TooManyAxes { rank });
-            }
-            if produced.shape.bytes(produced.dtype).is_none() {
-                return Err(Fault::Overflow {
-                    what: "the size of its result",
-                });
-            }
-        }
+        can_be_held(&effect.outputs)?;
         let used = self.used(index);
         for (position, (produced, slot)) in effect.outputs.iter_mut().zip(used).enumerate() {
             if let Some(slot) = slot.filter(|_| !produced.bounded.is_empty()) {
@@ -621,8 +639,21 @@ impl<'m> Walk<'_, 'm> {
 
     fn within_budget(&mut self, data: Option<Data>) -> Option<Data> {
         let data = data?;
-        self.budget = self.budget.checked_sub(data.len() as u64)?;
+        let Some(rest) = self.budget.checked_sub(data.len() as u64) else {
+            self.forget_lists();
+            return None;
+        };
+        self.budget = rest;
         Some(data)
+    }
+
+    /// Forgets the elements of constants that are longer than shapes are, so that nothing more is computed from them.
+    fn forget_lists(&mut self) {
+        if std::mem::replace(&mut self.remembers_lists, false) {
+            for value in self.known.values.iter_mut().flatten() {
+                value.data.take_if(|data| data.len() > limits::RANK);
+            }
+        }
     }
 
     /// The operands that are read when the operator runs.
@@ -766,4 +797,20 @@ impl<'m> Walk<'_, 'm> {
         let value = self.known.values[slot].as_ref()?;
         Some((value.dtype, &value.shape))
     }
+}
+
+/// Refuses results that nothing can hold.
+pub(super) fn can_be_held(results: &[Produced]) -> Result<(), Fault> {
+    for produced in results {
+        let rank = produced.shape.0.len();
+        if rank > limits::RANK {
+            return Err(Fault::TooManyAxes { rank });
+        }
+        if produced.shape.bytes(produced.dtype).is_none() {
+            return Err(Fault::Overflow {
+                what: "the size of its result",
+            });
+        }
+    }
+    Ok(())
 }
