@@ -12,6 +12,7 @@ mod guide;
 mod operating_points;
 mod optimality;
 mod oracle;
+mod partitioned;
 mod points_cli;
 mod raw_exports;
 mod report;

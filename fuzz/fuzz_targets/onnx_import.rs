@@ -1,0 +1,11 @@
+//! A file of any bytes through the importer.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use paracompile_testkit::fuzz::{memory, targets};
+
+#[global_allocator]
+static ALLOCATOR: memory::Counting = memory::Counting;
+
+fuzz_target!(|data: &[u8]| targets::onnx_import(data));

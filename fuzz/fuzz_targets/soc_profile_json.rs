@@ -1,0 +1,13 @@
+//! A profile, or measured costs, of any bytes through the reader into a cost table.
+
+#![no_main]
+
+use std::sync::LazyLock;
+
+use libfuzzer_sys::fuzz_target;
+use paracompile_testkit::case::Case;
+use paracompile_testkit::fuzz::targets;
+
+static CASE: LazyLock<Case> = LazyLock::new(targets::case);
+
+fuzz_target!(|data: &[u8]| targets::soc_profile_json(data, &CASE));
