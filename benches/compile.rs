@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use bytes::Bytes;
 use divan::{Bencher, black_box};
 use paracompile::compile::{Compiled, Options, PlanFile, Progress, compile};
 use paracompile::constraints::Constraints;
@@ -20,6 +21,8 @@ use paracompile::partition::{CutRule, fuse, segment};
 use paracompile::plan::{StoppedBy, check};
 use paracompile::simulate::{Links, SimulateOptions, simulate};
 use paracompile::soc::Soc;
+use paracompile_frontend::import::onnx::import_bytes;
+use paracompile_testkit::onnx;
 
 const MODELS: [&str; 3] = ["googlenet", "inception_v3", "inception_v4"];
 
@@ -35,6 +38,29 @@ fn graph(model: &str) -> VerifiedGraph {
     import(&path(model), &ImportOptions::default())
         .expect("the models of the repository import")
         .graph
+}
+
+/// A chain of nodes as a file, in reverse order, so that ordering has something to do.
+fn chain(nodes: usize) -> Bytes {
+    let name = |index: usize| format!("t{index}");
+    let link = |index: usize| {
+        let operand = index.checked_sub(1).map_or_else(|| "x".to_owned(), name);
+        onnx::node("Relu", &[&operand], &[&name(index)], &[])
+    };
+    let graph = onnx::Graph {
+        nodes: (0..nodes).rev().map(link).collect(),
+        inputs: vec![onnx::fixed("x", onnx::dtype::FLOAT, &[1, 4, 8, 8])],
+        outputs: vec![onnx::Message::new().text(1, &name(nodes - 1))],
+        ..onnx::Graph::default()
+    };
+    Bytes::from(graph.model(17))
+}
+
+#[divan::bench(args = [1_000, 10_000, 100_000])]
+fn import_of_nodes(bencher: Bencher<'_, '_>, nodes: usize) {
+    let file = chain(nodes);
+    let options = ImportOptions::default();
+    bencher.bench(|| import_bytes("chain", black_box(&file), &options));
 }
 
 fn table(graph: &VerifiedGraph) -> CostTable {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Measures whole commands of the release binary: seconds, and peak memory where GNU time is installed.
-# Usage: measure.sh [BINARY] [--large]; with --large, also the import of a file of one gigabyte, written for the purpose.
+# Usage: measure.sh [BINARY] [--large]; with --large, also the import of a file of one gigabyte and of graphs of 100,000 nodes, written for the purpose.
 set -eu
 cd "$(dirname "$0")/.."
 binary=target/release/paracompile
@@ -46,4 +46,10 @@ if [ $large = yes ]; then
         python3 scripts/write_large_model.py "$folder/large.onnx" --field $field
         measure "inspect 1 GB of weights in $field" "$binary" inspect "$folder/large.onnx"
     done
+    python3 scripts/write_long_graphs.py "$folder"
+    for graph in chain reversed star values constants; do
+        measure "inspect 100,000 nodes, $graph" "$binary" inspect "$folder/$graph.onnx"
+    done
+    python3 scripts/write_long_graphs.py "$folder" 1000000
+    measure "inspect 1,000,000 nodes, chain" "$binary" inspect "$folder/chain.onnx"
 fi
