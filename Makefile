@@ -23,8 +23,9 @@ lint: setup ## formatting and clippy, warnings denied
 	$(CARGO) fmt --all --check
 	$(CARGO) lint
 
+# In the profile of `build`, whose features and solver it shares.
 doc: setup ## API documentation, warnings denied
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps
 
 conformance: build $(VENV)/installed ## compare with onnx, jsonschema and others, in a virtual environment
 	$(VENV)/bin/python -m pytest -q conformance

@@ -123,40 +123,55 @@ mod tests {
         choose(&models, arithmetic).map(|(model, fits)| (model.dtype.clone(), fits))
     }
 
-    fn found(name: &str, fits: bool) -> Option<(String, bool)> {
-        Some((name.to_owned(), fits))
+    fn found(name: &str, fits: bool) -> (String, bool) {
+        (name.to_owned(), fits)
     }
 
     #[test]
     fn the_own_type_comes_first_and_any_before_others() {
         let all = ["any", "float", "float16", "int8"];
-        assert_eq!(chosen(&all, DataType::Float16), found("float16", true));
-        assert_eq!(chosen(&all, DataType::Uint8), found("int8", true));
-        assert_eq!(chosen(&all, DataType::Int4), found("any", true));
-        assert_eq!(chosen(&all[1..], DataType::Int4), found("int8", false));
+        assert_eq!(
+            chosen(&all, DataType::Float16),
+            Some(found("float16", true))
+        );
+        assert_eq!(chosen(&all, DataType::Uint8), Some(found("int8", true)));
+        assert_eq!(chosen(&all, DataType::Int4), Some(found("any", true)));
+        assert_eq!(
+            chosen(&all[1..], DataType::Int4),
+            Some(found("int8", false))
+        );
     }
 
     #[test]
     fn quantised_numbers_fall_back_on_floats_and_not_the_other_way_round() {
-        assert_eq!(chosen(&["float"], DataType::Int8), found("float", false));
+        assert_eq!(
+            chosen(&["float"], DataType::Int8),
+            Some(found("float", false))
+        );
         assert_eq!(
             chosen(&["float", "float16"], DataType::Int8),
-            found("float16", false)
+            Some(found("float16", false))
         );
         assert_eq!(chosen(&["int8"], DataType::Float), None);
         assert_eq!(
             chosen(&["float16"], DataType::Float),
-            found("float16", false)
+            Some(found("float16", false))
         );
     }
 
     #[test]
     fn indices_and_masks_move_like_floats() {
-        assert_eq!(chosen(&["float"], DataType::Int64), found("float", true));
-        assert_eq!(chosen(&["float"], DataType::Bool), found("float", true));
+        assert_eq!(
+            chosen(&["float"], DataType::Int64),
+            Some(found("float", true))
+        );
+        assert_eq!(
+            chosen(&["float"], DataType::Bool),
+            Some(found("float", true))
+        );
         assert_eq!(
             chosen(&["float16"], DataType::Int64),
-            found("float16", false)
+            Some(found("float16", false))
         );
     }
 }
