@@ -475,6 +475,7 @@ fn external_data_stays_in_the_models_folder() {
 
 #[test]
 fn what_is_no_file_is_refused_and_a_sparse_gigabyte_costs_nothing() {
+    const WEIGHT: u64 = 3 << 30;
     let folder = tempfile::tempdir().unwrap();
     let options = ImportOptions::default();
     assert!(import(folder.path(), &options).is_err());
@@ -483,7 +484,6 @@ fn what_is_no_file_is_refused_and_a_sparse_gigabyte_costs_nothing() {
         assert!(matches!(error, ImportError::NotAFile { .. }), "{error}");
     }
     // A weight of 3 GB inside the file: its header, then a hole.
-    const WEIGHT: u64 = 3 << 30;
     let path = folder.path().join("large.onnx");
     let extent = i64::try_from(WEIGHT / 4).unwrap();
     let constant = Message::new().int(1, extent).int(2, 1).text(8, "w");
@@ -492,10 +492,10 @@ fn what_is_no_file_is_refused_and_a_sparse_gigabyte_costs_nothing() {
     let varint = |mut value: u64| {
         let mut bytes = Vec::new();
         while value >= 0x80 {
-            bytes.push((value & 0x7f) as u8 | 0x80);
+            bytes.push(value.to_le_bytes()[0] | 0x80);
             value >>= 7;
         }
-        bytes.push(value as u8);
+        bytes.push(value.to_le_bytes()[0]);
         bytes
     };
     // The field of the weight's bytes comes last in the constant, the constant last in the graph, the graph last in the file.

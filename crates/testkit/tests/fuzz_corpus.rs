@@ -45,6 +45,6 @@ fn plans() {
 fn profiles_and_measured_costs() {
     let case = targets::case();
     replay("soc_profile_json", 10, |text| {
-        targets::soc_profile_json(text, &case)
+        targets::soc_profile_json(text, &case);
     });
 }

@@ -178,13 +178,13 @@ impl Writer<'_> {
 
     fn attribute(&mut self, name: &str, depth: usize) -> Message {
         let mut message = Message::new().text(1, name);
-        if self.is_calm {
-            if let Some(sane) = self.calm_attribute(name) {
-                for value in &sane {
-                    message = message.int(8, *value);
-                }
-                return message.int(20, 7);
+        if self.is_calm
+            && let Some(sane) = self.calm_attribute(name)
+        {
+            for value in &sane {
+                message = message.int(8, *value);
             }
+            return message.int(20, 7);
         }
         let holds = if self.choices.happens(3) {
             Holds::Ints
