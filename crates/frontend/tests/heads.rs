@@ -125,9 +125,9 @@ fn layers_share_the_parts_of_a_mask_and_no_name_is_given_twice() {
         node("Add", &["mixed", "mixed2"], &["y"], &[]),
     ];
     graph.nodes.extend(again);
-    let named = graph.nodes.into_iter().enumerate();
-    let named = named.map(|(index, node)| node.text(3, if index == 0 { "q:heads" } else { "n" }));
-    graph.nodes = named.collect();
+    let nodes = graph.nodes.into_iter().enumerate();
+    let nodes = nodes.map(|(index, node)| node.text(3, if index == 0 { "q:heads" } else { "n" }));
+    graph.nodes = nodes.collect();
     let split = read(&graph, 17, &apart(u64::MAX));
     // Of queries, keys, values and the mask, for both layers together.
     let splits = split.graph.ops.iter();
