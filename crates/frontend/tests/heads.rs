@@ -113,6 +113,51 @@ fn a_mask_of_each_head_is_split_too() {
 }
 
 #[test]
+fn layers_share_the_parts_of_a_mask_and_no_name_is_given_twice() {
+    let mut graph = attention(3, &[1, 3, 5, 5], -1);
+    // The same layer once more on the same operands, under other names; all nodes have one name.
+    graph.nodes.truncate(5);
+    let again = [
+        node("MatMul", &["q", "k"], &["scores2"], &[]),
+        node("Add", &["scores2", "mask"], &["masked2"], &[]),
+        node("Softmax", &["masked2"], &["weights2"], &[]),
+        node("MatMul", &["weights2", "v"], &["mixed2"], &[]),
+        node("Add", &["mixed", "mixed2"], &["y"], &[]),
+    ];
+    graph.nodes.extend(again);
+    let nodes = graph.nodes.into_iter().enumerate();
+    let nodes = nodes.map(|(index, node)| node.text(3, if index == 0 { "q:heads" } else { "n" }));
+    graph.nodes = nodes.collect();
+    let split = read(&graph, 17, &apart(u64::MAX));
+    // Of queries, keys, values and the mask, for both layers together.
+    let splits = split.graph.ops.iter();
+    assert_eq!(splits.filter(|(_, op)| op.op_type == "Split").count(), 4);
+    let mut names = std::collections::BTreeSet::new();
+    for edit in &split.edits {
+        // The name is the text with the number 3 of a node.
+        let name = field(&edit.proto, 3).unwrap();
+        assert!(names.insert(name), "{:?}", String::from_utf8_lossy(name));
+    }
+    assert!(
+        !names.contains(b"q:heads".as_slice()),
+        "a node has that name already"
+    );
+}
+
+/// The last text with this number of a message of texts and messages.
+fn field(mut message: &[u8], number: u8) -> Option<&[u8]> {
+    let mut found = None;
+    while let [key, length, rest @ ..] = message {
+        let (payload, behind) = rest.split_at(usize::from(*length));
+        if *key == number << 3 | 2 {
+            found = Some(payload);
+        }
+        message = behind;
+    }
+    found
+}
+
+#[test]
 fn groups_have_equally_many_heads() {
     let graph = attention(6, &[5, 5], -1);
     for (most, groups) in [(6, 6), (5, 3), (4, 3), (3, 3), (2, 2), (1, 1)] {

@@ -161,9 +161,12 @@ pub(crate) struct DimArgs {
     #[arg(long)]
     pub(crate) as_written: bool,
     /// Split attention by head, into N groups of heads at most, so that heads can run side by side; without N, every head by itself
-    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true)]
-    pub(crate) expose_heads: Option<Option<NonZeroU64>>,
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = EVERY_HEAD)]
+    pub(crate) expose_heads: Option<NonZeroU64>,
 }
+
+/// The largest number of groups, so that every head is one: `NonZeroU64::MAX`.
+const EVERY_HEAD: &str = "18446744073709551615";
 
 /// Mapping a model.
 #[derive(Debug, Args)]

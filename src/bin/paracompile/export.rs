@@ -73,12 +73,12 @@ fn bound(dims: &DimArgs, plan: &Plan) -> DimArgs {
 }
 
 /// How the plan's model was split by head, if it was.
-fn heads(rewrites: &[String]) -> Option<Option<NonZeroU64>> {
+fn heads(rewrites: &[String]) -> Option<NonZeroU64> {
     rewrites.iter().find_map(|rewrite| {
         let groups = rewrite.strip_prefix("expose-heads")?;
         match groups.strip_prefix('=') {
-            Some(groups) => groups.parse().ok().map(Some),
-            None => groups.is_empty().then_some(None),
+            Some(groups) => groups.parse().ok(),
+            None => groups.is_empty().then_some(NonZeroU64::MAX),
         }
     })
 }

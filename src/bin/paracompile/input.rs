@@ -1,7 +1,6 @@
 //! What several commands read: a model, a profile, costs.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU64;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -50,9 +49,7 @@ pub(crate) fn import_options(dims: &DimArgs) -> Result<ImportOptions, Failure> {
         },
         heads: match dims.expose_heads {
             None => Heads::Together,
-            Some(most) => Heads::Apart {
-                most: most.unwrap_or(NonZeroU64::MAX),
-            },
+            Some(most) => Heads::Apart { most },
         },
     })
 }

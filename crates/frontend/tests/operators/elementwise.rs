@@ -35,6 +35,12 @@ fn normalisations_and_activations_keep_the_shape() {
         .input("x", &[4])
         .constant(floats("high", &[6.0]))
         .is("activation float [4]");
+    // One slope a channel, which later versions would align with the last axis.
+    op("PRelu", &["x", "s"])
+        .opset(6)
+        .input("x", &[2, 3, 4, 5])
+        .input("s", &[3])
+        .is("activation float [2, 3, 4, 5]");
     op("PRelu", &["x", "s"])
         .input("x", &[1, 4, 2, 2])
         .constant(zeros("s", &[4, 1, 1]))

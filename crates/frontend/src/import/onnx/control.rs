@@ -165,7 +165,7 @@ impl<'m> Walk<'_, 'm> {
                         match self.declared_as(index, place, slot, Some(result.dtype)) {
                             Ok(produced) => produced,
                             Err(problem) => {
-                                self.problems.push(problem);
+                                self.problems.push(*problem);
                                 return Ok(());
                             }
                         }
@@ -214,8 +214,8 @@ impl<'m> Walk<'_, 'm> {
         let Some(inside) = self.look_into(index, &body, scope, &used)? else {
             return Ok(());
         };
-        let axes = self.links.attributes(index).ints("scan_output_axes");
-        let axes = axes.ok().flatten().unwrap_or_default().to_vec();
+        let stacked = self.links.attributes(index).ints("scan_output_axes");
+        let stacked = stacked.ok().flatten().unwrap_or_default().to_vec();
         let mut outputs = Vec::new();
         for place in 0..self.links.nodes[index].writes.len() {
             let result = inside.results.get(place).copied().flatten();
@@ -224,7 +224,7 @@ impl<'m> Walk<'_, 'm> {
             };
             let mut shape = result.shape.0;
             if let Some(place) = place.checked_sub(states) {
-                let axis = axes.get(place).copied().unwrap_or(0);
+                let axis = stacked.get(place).copied().unwrap_or(0);
                 match resolve_axis(axis, shape.len() + 1) {
                     Ok(axis) => shape.insert(axis, trips),
                     Err(fault) => {
@@ -353,7 +353,7 @@ impl<'m> Walk<'_, 'm> {
                 match self.declared_as(index, position, slot, None) {
                     Ok(declared) => produced = declared,
                     Err(problem) => {
-                        self.problems.push(problem);
+                        self.problems.push(*problem);
                         return None;
                     }
                 }
@@ -460,7 +460,7 @@ impl<'m> Walk<'_, 'm> {
                 found: count.to_string(),
                 expected: "there have to be as many operands",
             })?;
-        let axes = attributes.ints("scan_input_axes")?.unwrap_or_default();
+        let along = attributes.ints("scan_input_axes")?.unwrap_or_default();
         let mut scanned = Scanned {
             states,
             trips: 0,
@@ -482,7 +482,7 @@ impl<'m> Walk<'_, 'm> {
                 scanned.batch = Some(shape.remove(0));
             }
             if let Some(place) = position.checked_sub(states) {
-                let axis = axes.get(place).copied().unwrap_or(0);
+                let axis = along.get(place).copied().unwrap_or(0);
                 let trips = shape.remove(resolve_axis(axis, shape.len())?);
                 if place > 0 && trips != scanned.trips {
                     return Err(Fault::Mismatch {

@@ -36,7 +36,7 @@ pub(super) fn complete(
     let dimensions = declaration.and_then(symbols::dimensions);
     let mut missing = Vec::new();
     let shape: Vec<u64> = match dimensions {
-        Some(dimensions) => (0..limits::RANK + 1)
+        Some(dimensions) => (0..=limits::RANK)
             .zip(dimensions)
             .map(|(axis, dimension)| {
                 let known = match Extent::of(dimension) {

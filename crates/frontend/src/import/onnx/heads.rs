@@ -59,6 +59,8 @@ pub(super) fn expose(graph: &GraphProto, followed: &Followed<'_>, heads: Heads) 
         links,
         known,
         taken: BTreeSet::new(),
+        nodes: graph.node.iter().map(|node| node.name.clone()).collect(),
+        splits: BTreeMap::new(),
         changed: Vec::new(),
         appended: Vec::new(),
     };
@@ -235,6 +237,10 @@ struct Edits<'a, 'm> {
     known: &'a Propagated,
     /// New names of tensors.
     taken: BTreeSet<String>,
+    /// Names of nodes, old and new.
+    nodes: BTreeSet<String>,
+    /// The parts of tensors that were split along an axis: layers may share a mask.
+    splits: BTreeMap<(Slot, usize, u64), Vec<String>>,
     changed: Vec<Edit>,
     appended: Vec<NodeProto>,
 }
@@ -258,9 +264,7 @@ impl Edits<'_, '_> {
                 let axis = (attention.axis + extents.len()).checked_sub(rank);
                 let axis = axis.filter(|&axis| extents[axis] == attention.extent);
                 if let Some(axis) = axis.filter(|_| !parts.contains_key(&slot)) {
-                    let names = self.names(slot, groups);
-                    self.split(operator.node, slot, axis, &names);
-                    parts.insert(slot, names);
+                    parts.insert(slot, self.split(operator.node, slot, axis, groups));
                 }
             }
         }
@@ -279,11 +283,11 @@ impl Edits<'_, '_> {
         }
         let last = operators[operators.len() - 1];
         let result = last.outputs[0];
-        let name = &self.links.nodes[last.node].proto.name;
+        let name = self.node_name(&self.links.nodes[last.node].proto.name, "heads");
         self.appended.push(NodeProto {
             input: parts[&result].clone(),
             output: vec![self.links.names[result].clone().into_owned()],
-            name: named(name, "heads"),
+            name,
             op_type: "Concat".to_owned(),
             attribute: vec![integer("axis", attention.axis)],
             ..NodeProto::default()
@@ -292,7 +296,7 @@ impl Edits<'_, '_> {
 
     /// The node of one head.
     fn of_head(
-        &self,
+        &mut self,
         operator: &Operator,
         parts: &BTreeMap<Slot, Vec<String>>,
         head: u64,
@@ -307,24 +311,41 @@ impl Edits<'_, '_> {
             }
         }
         proto.output = vec![parts[&operator.outputs[0]][head].clone()];
-        proto.name = named(&node.proto.name, &format!("head{head}"));
+        proto.name = self.node_name(&node.proto.name, &format!("head{head}"));
         proto
     }
 
-    fn split(&mut self, reader: usize, slot: Slot, axis: usize, names: &[String]) {
+    /// The parts of a tensor, by a node that is new the first time.
+    fn split(&mut self, reader: usize, slot: Slot, axis: usize, groups: u64) -> Vec<String> {
+        if let Some(parts) = self.splits.get(&(slot, axis, groups)) {
+            return parts.clone();
+        }
+        let parts = self.names(slot, groups);
         let mut attribute = vec![integer("axis", axis)];
         if self.links.opset(reader) >= SAYS_RESULTS {
-            attribute.push(integer("num_outputs", names.len()));
+            attribute.push(integer("num_outputs", parts.len()));
         }
-        let name = self.links.names[slot].clone().into_owned();
-        self.appended.push(NodeProto {
-            name: named(&name, "heads"),
-            input: vec![name],
-            output: names.to_vec(),
+        let whole = self.links.names[slot].clone().into_owned();
+        let split = NodeProto {
+            name: self.node_name(&whole, "heads"),
+            input: vec![whole],
+            output: parts.clone(),
             op_type: "Split".to_owned(),
             attribute,
             ..NodeProto::default()
-        });
+        };
+        self.appended.push(split);
+        self.splits.insert((slot, axis, groups), parts.clone());
+        parts
+    }
+
+    /// A name that no other node has, and none for what comes from a node without a name.
+    fn node_name(&mut self, name: &str, part: &str) -> String {
+        let mut name = named(name, part);
+        while !name.is_empty() && !self.nodes.insert(name.clone()) {
+            name.push('\'');
+        }
+        name
     }
 
     /// Names of the parts of a tensor that no other tensor has.

@@ -117,6 +117,10 @@ pub(super) enum Origin {
     Broken,
 }
 
+/// Nothing in a scope or around it has the name.
+#[derive(Debug)]
+struct Undefined;
+
 /// A body whose nodes are linked.
 #[derive(Debug)]
 pub(super) struct Entered {
@@ -270,17 +274,17 @@ impl<'m> Links<'m> {
         }
     }
 
-    /// What `name` means in `scope`; `None` if nothing defines it there or around it, `Some(None)` if a call leaves it out.
-    fn lookup(&self, scope: ScopeId, name: &str) -> Option<Option<Slot>> {
+    /// What `name` means in `scope`; `None` if a call leaves it out.
+    fn lookup(&self, scope: ScopeId, name: &str) -> Result<Option<Slot>, Undefined> {
         let mut current = Some(scope);
         while let Some(id) = current {
             let scope = &self.scopes[id];
             if let Some(&slot) = scope.slots.get(name) {
-                return Some(slot);
+                return Ok(slot);
             }
             current = scope.parent;
         }
-        None
+        Err(Undefined)
     }
 
     /// A tensor of `scope`, without saying there what it is called.
@@ -477,7 +481,7 @@ impl<'m> Links<'m> {
                 reads.push(None);
                 continue;
             }
-            let slot = self.lookup(scope, name).unwrap_or_else(|| {
+            let slot = self.lookup(scope, name).unwrap_or_else(|Undefined| {
                 problems.push(Problem::Undefined {
                     tensor: name.to_owned(),
                     at: self.path(node),
@@ -498,13 +502,13 @@ impl<'m> Links<'m> {
 
     fn result(&mut self, scope: ScopeId, name: &'m str, problems: &mut Problems) -> Option<Slot> {
         let found = self.lookup(scope, name);
-        if found.is_none() {
+        if found.is_err() {
             problems.push(Problem::UndefinedResult {
                 tensor: name.to_owned(),
                 body: self.scopes[scope].place.body.clone().unwrap_or_default(),
             });
         }
-        found.flatten()
+        found.ok().flatten()
     }
 
     fn resolve_outputs(&mut self, graph: &super::wire::GraphProto, problems: &mut Problems) {

@@ -149,7 +149,7 @@ pub(super) struct Walk<'w, 'm> {
     pub(super) known: Propagated,
 }
 
-impl<'m> Walk<'_, 'm> {
+impl Walk<'_, '_> {
     /// Makes room for tensors that were linked since the last time, and takes the constants among them.
     pub(super) fn grow(&mut self) {
         for slot in self.known.values.len()..self.links.names.len() {
@@ -439,7 +439,7 @@ impl<'m> Walk<'_, 'm> {
         for (position, slot) in self.used(index).into_iter().enumerate() {
             match slot.map(|slot| self.declared_as(index, position, slot, assumed)) {
                 Some(Ok(result)) => results.push(result),
-                Some(Err(problem)) => unknown.push(problem),
+                Some(Err(problem)) => unknown.push(*problem),
                 // A placeholder that nothing reads.
                 None => results.push(Produced::new(DataType::Float, Vec::new())),
             }
@@ -458,17 +458,19 @@ impl<'m> Walk<'_, 'm> {
         position: usize,
         slot: Slot,
         assumed: Option<DataType>,
-    ) -> Result<Produced, Problem> {
+    ) -> Result<Produced, Box<Problem>> {
         let node = &self.links.nodes[index];
         let written = node.proto.output[position].as_str();
         let declaration = self.links.scopes[node.scope].declared.get(written).copied();
         let tensor = self.links.names[slot].as_ref();
         declared::complete(declaration, tensor, assumed, &mut self.hints).map_err(
-            |Incomplete { declared, hints }| Problem::UnknownShape {
-                tensor: tensor.to_owned(),
-                at: self.links.path(index),
-                declared,
-                hints,
+            |Incomplete { declared, hints }| {
+                Box::new(Problem::UnknownShape {
+                    tensor: tensor.to_owned(),
+                    at: self.links.path(index),
+                    declared,
+                    hints,
+                })
             },
         )
     }
@@ -488,7 +490,8 @@ impl<'m> Walk<'_, 'm> {
             return;
         };
         if value.constant {
-            self.known.weights[to] = self.known.weights[from].clone();
+            let weight = self.known.weights[from].clone();
+            self.known.weights[to] = weight;
             self.known.values[to] = Some(value);
         } else if self.is_output[to] {
             self.known.values[to] = Some(value);
@@ -743,15 +746,17 @@ impl<'m> Walk<'_, 'm> {
             let opaque = std::mem::take(&mut self.opaque).into_iter().collect();
             warnings.push(Warning::OpaqueOperators(opaque));
         }
-        let lists: [(_, fn(Vec<String>) -> Warning); 3] = [
-            (&mut self.as_declared, Warning::TakenAsDeclared),
-            (&mut self.at_most, Warning::TakenAtMost),
-            (&mut self.dearest, Warning::DearestBranch),
-        ];
-        for (list, warning) in lists {
-            if !list.is_empty() {
-                warnings.push(warning(std::mem::take(list)));
-            }
+        if !self.as_declared.is_empty() {
+            let tensors = std::mem::take(&mut self.as_declared);
+            warnings.push(Warning::TakenAsDeclared(tensors));
+        }
+        if !self.at_most.is_empty() {
+            let extents = std::mem::take(&mut self.at_most);
+            warnings.push(Warning::TakenAtMost(extents));
+        }
+        if !self.dearest.is_empty() {
+            let nodes = std::mem::take(&mut self.dearest);
+            warnings.push(Warning::DearestBranch(nodes));
         }
         if !self.repeated.is_empty() {
             warnings.push(Warning::Iterations(std::mem::take(&mut self.repeated)));
@@ -776,7 +781,7 @@ impl<'m> Walk<'_, 'm> {
         }
         let nodes = self.links.nodes.iter();
         let nodes = nodes.map(|node| node.proto.name.as_str());
-        let tensors = self.links.names.iter().map(|name| name.as_ref());
+        let tensors = self.links.names.iter().map(AsRef::as_ref);
         let known: BTreeSet<&str> = tensors.chain(nodes).collect();
         let is_known =
             |name: &&str| super::hints::subject(name).is_some_and(|name| known.contains(name));

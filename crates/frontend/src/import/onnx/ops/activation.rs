@@ -176,7 +176,10 @@ fn clip_by_attributes(site: &Site<'_>) -> Result<Effect, Fault> {
 fn prelu(site: &Site<'_>) -> Result<Effect, Fault> {
     let input = site.operand(0, "X")?;
     let slope = site.operand(1, "slope")?;
-    if broadcast(&input.shape, &slope.shape)? == input.shape {
+    // Before version 7, a slope of one axis has an element a channel.
+    let is_by_channel =
+        site.opset < 7 && slope.shape.0.len() == 1 && input.shape.0.get(1) == slope.shape.0.first();
+    if is_by_channel || broadcast(&input.shape, &slope.shape)? == input.shape {
         simple(site)
     } else {
         Err(Fault::Mismatch {
