@@ -1,8 +1,8 @@
 //! The stage of every node of the file, also of those that no task runs.
 //!
 //! The importer folds nodes away: constants, shapes, padding, batch normalisation, other names of a tensor; and views cost nothing.
-//! Whatever computes from a stage's results belongs to that stage; what computes from constants and shapes alone, and padding, belongs to
-//! whoever reads it.
+//! Whatever computes from a stage's results belongs to that stage; what computes from constants and shapes alone, padding, and a
+//! conversion from a quantised type belong to whoever reads them.
 
 use super::ExportError;
 use super::placement::Placement;
@@ -44,7 +44,8 @@ pub(super) fn homes(written: &Written<'_>, order: &[usize], placement: &Placemen
             continue;
         }
         is_fixed[index] = !is_random(node) && computes_from_constants(written, &is_fixed, index);
-        if is_fixed[index] || node.is("Pad") {
+        // What reads a quantised tensor converts it by itself, so the quantised one is what moves.
+        if is_fixed[index] || node.is("Pad") || node.is("DequantizeLinear") {
             continue;
         }
         homes[index] = of_writers(written, &homes, index);

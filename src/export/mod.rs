@@ -40,6 +40,6 @@ pub use arm_co_up::{ArmCoUp, arm_co_up, is_known_to_arm_co_up};
 pub use error::{ExportError, No};
 pub use external::{Copied, weight_files};
 pub use protobuf::Pieces;
-pub use rewritten::rewritten;
+pub use rewritten::{rewritten, sorted};
 pub use stage_manifest::{ManifestInput, ManifestOutput, ManifestStage, StageManifest};
 pub use stage_models::{StageFile, StageModels, stage_models};

@@ -17,10 +17,17 @@ pub(super) struct Types<'a, 'm> {
     same: HashMap<&'m str, &'m str>,
     /// Declarations in the file.
     declared: HashMap<&'m str, &'m [u8]>,
+    /// Whether extents are those of every frame.
+    is_exact: bool,
 }
 
 impl<'a, 'm> Types<'a, 'm> {
-    pub(super) fn of(written: &Written<'m>, order: &[usize], graph: &'a VerifiedGraph) -> Self {
+    pub(super) fn of(
+        written: &Written<'m>,
+        order: &[usize],
+        graph: &'a VerifiedGraph,
+        is_exact: bool,
+    ) -> Self {
         let imported: HashMap<&str, &Tensor> = graph
             .tensors
             .iter()
@@ -42,6 +49,7 @@ impl<'a, 'm> Types<'a, 'm> {
             imported,
             same,
             declared: declared.map(|value| (value.name, value.message)).collect(),
+            is_exact,
         }
     }
 
@@ -65,7 +73,10 @@ impl<'a, 'm> Types<'a, 'm> {
         let mut shape = Pieces::default();
         for &extent in &extents.0 {
             let mut dimension = Pieces::default();
-            dimension.integer(1, extent);
+            // What depends on values has another extent in every frame.
+            if self.is_exact {
+                dimension.integer(1, extent);
+            }
             shape.message(1, dimension);
         }
         let mut tensor = Pieces::default();

@@ -6,7 +6,7 @@ use paracompile_frontend::import::onnx::NodeEdit;
 
 use super::ExportError;
 use super::protobuf::{Pieces, fields};
-use super::written::number;
+use super::written::{Written, number};
 
 /// `file` with `edits` in it: a node that gives way is replaced where it stands, and new nodes follow behind the last one.
 pub fn rewritten<'m>(file: &'m [u8], edits: &'m [NodeEdit]) -> Result<Pieces<'m>, ExportError> {
@@ -42,6 +42,32 @@ pub fn rewritten<'m>(file: &'m [u8], edits: &'m [NodeEdit]) -> Result<Pieces<'m>
         if pieces == 0 {
             for edit in edits.iter().filter(|edit| edit.node >= node) {
                 changed.message(1, Pieces::kept(&edit.proto));
+            }
+        }
+        model.message(7, changed);
+    }
+    Ok(model)
+}
+
+/// The same model with its nodes in an order of computation, which ONNX demands and new nodes at the end do not keep.
+pub fn sorted(file: &[u8]) -> Result<Pieces<'_>, ExportError> {
+    let written = Written::read(file)?;
+    let mut order = written.order()?.into_iter();
+    let mut model = Pieces::default();
+    for field in fields(file) {
+        let field = field?;
+        let is_graph = field.number == number::MODEL_GRAPH;
+        let Some(graph) = field.delimited().filter(|_| is_graph) else {
+            model.keep(field.whole);
+            continue;
+        };
+        let mut changed = Pieces::default();
+        for field in fields(graph) {
+            let field = field?;
+            let is_node = field.number == number::GRAPH_NODE && field.delimited().is_some();
+            match is_node.then(|| order.next()).flatten() {
+                Some(node) => changed.message(1, Pieces::kept(written.nodes[node].message)),
+                None => changed.keep(field.whole),
             }
         }
         model.message(7, changed);

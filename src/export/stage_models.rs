@@ -42,13 +42,14 @@ pub fn stage_models<'m>(
     plan: &Plan,
     graph: &VerifiedGraph,
     file: &'m [u8],
+    is_exact: bool,
 ) -> Result<StageModels<'m>, ExportError> {
     let written = Written::read(file)?;
     let order = written.order()?;
     let placement = Placement::of(plan, written.nodes.len())?;
     let homes = homes(&written, &order, &placement);
     refuse_torn(&written, &homes)?;
-    let types = Types::of(&written, &order, graph);
+    let types = Types::of(&written, &order, graph, is_exact);
     let shape = |name: &str| types.tensor(name).map(|tensor| tensor.shape.0.clone());
     let stages = stages(&written, &order, &homes, plan.stages.len(), &shape)?;
     let mut models = StageModels {

@@ -141,6 +141,42 @@ fn a_declaration_that_is_half_a_shape_asks_for_the_other_half() {
 }
 
 #[test]
+fn a_shape_that_an_input_gives_can_be_said() {
+    let graph = Graph {
+        nodes: vec![
+            node("Relu", &["x"], &["r"], &[]),
+            node("Reshape", &["r", "s"], &["h"], &[]),
+            node("Relu", &["h"], &["y"], &[]),
+        ],
+        inputs: vec![
+            value("x", dtype::FLOAT, &[Value(4), Value(6)]),
+            value("s", dtype::INT64, &[Value(2)]),
+        ],
+        outputs: vec![Message::new().text(1, "y")],
+        ..Graph::default()
+    };
+    let error = read(&graph, &[]).unwrap_err();
+    assert!(
+        error.to_string().contains("`shape` must be a constant"),
+        "{error}"
+    );
+    let imported = read(&graph, &[("h[0]", 3), ("h[1]", 8)]).unwrap();
+    assert_eq!(shape(&imported), [3, 8]);
+    assert!(imported.depends_on_values);
+}
+
+#[test]
+fn a_symbol_that_serves_nothing_is_reported() {
+    let graph = sum();
+    let mut open = graph.clone();
+    open.outputs = vec![value("y", dtype::FLOAT, &[Symbol("rows"), Value(4)])];
+    let imported = read(&open, &[("N", 3), ("M", 3), ("rows", 3)]).unwrap();
+    let unused = Warning::UnusedHints(vec!["rows".to_owned()]);
+    assert_eq!(imported.warnings, [unused]);
+    assert!(!imported.depends_on_values);
+}
+
+#[test]
 fn an_examination_lists_symbols_and_what_else_is_unknown() {
     let mut graph = sum();
     graph.nodes = vec![

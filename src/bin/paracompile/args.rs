@@ -157,7 +157,7 @@ pub(crate) struct DimArgs {
     /// Bind a symbolic dimension; repeat for several
     #[arg(long = "dim", value_name = "NAME=VALUE", value_parser = parse_dim)]
     pub(crate) dims: Vec<(String, u64)>,
-    /// Keep padding before and batch normalisation behind convolutions apart, for runtimes that execute the file node by node
+    /// Keep padding before and batch normalisation behind convolutions, and conversions around quantised operators apart, for runtimes that execute the file node by node
     #[arg(long)]
     pub(crate) as_written: bool,
     /// Split attention by head, into N groups of heads at most, so that heads can run side by side; without N, every head by itself

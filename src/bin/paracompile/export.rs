@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use paracompile::export::{
     Copied, ExportError, No, StageFile, annotate, arm_co_up, is_known_to_arm_co_up, rewritten,
-    stage_models, weight_files,
+    sorted, stage_models, weight_files,
 };
 use paracompile::facts::model_facts;
 use paracompile::import::{NodeEdit, map};
@@ -45,6 +45,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
         graph,
         model: &args.model,
         edits: &imported.edits,
+        is_exact: !imported.depends_on_values,
         is_quiet: args.quiet,
     };
     match &args.out {
@@ -115,7 +116,21 @@ fn fits(args: &ExportArgs, plan: &Plan, graph: &VerifiedGraph) -> Result<(), Fai
         ),
     )
     .with_details(violations.iter().take(SHOWN));
-    Err(if args.dims.as_written {
+    let of_heads = |rewrites: &[String]| {
+        let found = rewrites
+            .iter()
+            .find(|name| name.starts_with("expose-heads"));
+        found.cloned()
+    };
+    let (made, given) = (of_heads(&plan.model.rewrites), of_heads(&graph.rewrites));
+    Err(if made != given {
+        failure.with_help(made.map_or_else(
+            || "leave --expose-heads out: the plan was made without it".to_owned(),
+            |made| {
+                format!("the plan was made with --{made}: leave the option out, the plan says it")
+            },
+        ))
+    } else if args.dims.as_written {
         failure.with_help("leave --as-written out, unless the plan was made with it")
     } else {
         failure.with_help("give --as-written too, if the plan was made with it")
@@ -154,6 +169,8 @@ pub(crate) struct Export<'a> {
     pub(crate) model: &'a Path,
     /// Nodes of the file that the importer rewrote.
     pub(crate) edits: &'a [NodeEdit],
+    /// Whether every frame has the extents that were inferred.
+    pub(crate) is_exact: bool,
     pub(crate) is_quiet: bool,
 }
 
@@ -201,7 +218,17 @@ impl Export<'_> {
             self.copy_weights(&location, &folder, name)?;
         }
         let target = folder.join(name);
-        written(write_with(&target, |out| annotated.model.write_to(out)))?;
+        if self.edits.is_empty() {
+            written(write_with(&target, |out| annotated.model.write_to(out)))?;
+        } else {
+            let mut bytes = Vec::with_capacity(annotated.model.len());
+            let pieces = &annotated.model;
+            pieces
+                .write_to(&mut bytes)
+                .expect("memory takes everything");
+            let sorted = sorted(&bytes).map_err(|error| self.failed(&error))?;
+            written(write_with(&target, |out| sorted.write_to(out)))?;
+        }
         for node in &annotated.torn {
             self.note(&format!(
                 "warning: node {node} carries no annotation: its operators are on several processors or in several stages"
@@ -261,8 +288,8 @@ impl Export<'_> {
 
     fn stages(&self, directory: &Path) -> Result<(), Failure> {
         let file = self.file()?;
-        let models =
-            stage_models(self.plan, self.graph, &file).map_err(|error| self.failed(&error))?;
+        let models = stage_models(self.plan, self.graph, &file, self.is_exact)
+            .map_err(|error| self.failed(&error))?;
         let sources = models
             .files
             .iter()

@@ -259,11 +259,12 @@ fn incomplete_text(
     for problem in missing {
         lines.push(format!("  {problem}"));
         lines.extend(model_failure::more(problem, "  "));
+        lines.extend(problem.remedy().map(|remedy| format!("    {remedy}")));
     }
     if !unbound.is_empty() {
         let flags: Vec<String> = unbound
             .iter()
-            .map(|symbol| format!("--dim '{}=1'", symbol.name))
+            .map(|symbol| format!("--dim '{}=N'", symbol.name))
             .collect();
         lines.push(String::new());
         lines.push(format!(

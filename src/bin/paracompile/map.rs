@@ -144,6 +144,7 @@ fn emit(args: &MapArgs, imported: &Imported, plan: &Plan, directory: &Path) -> R
         graph: &imported.graph,
         model,
         edits: &imported.edits,
+        is_exact: !imported.depends_on_values,
         is_quiet,
     };
     export.write(&args.emit, &directory.join(EXPORT))

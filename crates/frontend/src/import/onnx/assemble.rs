@@ -24,6 +24,7 @@ pub(super) struct Assembled {
     pub(super) graph: Graph,
     pub(super) warnings: Vec<Warning>,
     pub(super) folded: Folded,
+    pub(super) depends_on_values: bool,
 }
 
 /// Builds the graph; nothing was wrong with the model so far.
@@ -83,6 +84,7 @@ pub(super) fn assemble(
         },
         warnings: propagated.warnings,
         folded: propagated.folded,
+        depends_on_values: propagated.depends_on_values,
     }
 }
 

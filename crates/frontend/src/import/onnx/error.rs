@@ -134,8 +134,12 @@ pub struct NodePath {
 impl fmt::Display for NodePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "node {}", self.node)?;
-        for step in &self.inside {
+        const SHOWN: usize = 8;
+        for step in self.inside.iter().take(SHOWN) {
             write!(f, ".{step}")?;
+        }
+        if self.inside.len() > SHOWN {
+            f.write_str(".…")?;
         }
         if !self.name.is_empty() {
             write!(f, " `{}`", self.name)?;
@@ -305,7 +309,6 @@ impl Problem {
         match self {
             Self::UnknownShape { .. }
             | Self::UnknownTrips { .. }
-            | Self::TooDeep { .. }
             | Self::Unsupported { .. }
             | Self::NothingToMap
             | Self::More(_) => true,
@@ -313,6 +316,7 @@ impl Problem {
                 matches!(fault, Fault::NotConstant { .. } | Fault::NoTensor { .. })
             }
             Self::NoOpset
+            | Self::TooDeep { .. }
             | Self::Constant { .. }
             | Self::WrittenTwice { .. }
             | Self::Undefined { .. }
@@ -328,6 +332,7 @@ impl Problem {
     pub(super) fn is_certain(&self) -> bool {
         match self {
             Self::NoOpset
+            | Self::TooDeep { .. }
             | Self::Constant { .. }
             | Self::WrittenTwice { .. }
             | Self::Undefined { .. }
@@ -338,7 +343,6 @@ impl Problem {
             Self::Node { .. }
             | Self::UnknownShape { .. }
             | Self::UnknownTrips { .. }
-            | Self::TooDeep { .. }
             | Self::Unsupported { .. }
             | Self::NothingToMap
             | Self::Graph(_)
@@ -518,7 +522,7 @@ impl Fault {
     fn remedy(&self) -> Option<&'static str> {
         match self {
             Self::NotConstant { .. } => Some(
-                "simplify the model first (onnxsim), or declare the result's shape under `value_info`",
+                "simplify the model first (onnxsim), declare the result's shape under `value_info`, or say every axis of the result: --dim 'NAME[0]=N' and so on",
             ),
             Self::Mismatch { .. } | Self::Rank { .. } | Self::Axis { .. } => Some(
                 "operands have the types and shapes above; where dimensions are bound with --dim, other values may fit",

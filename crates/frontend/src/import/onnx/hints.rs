@@ -40,12 +40,12 @@ impl<'a> Hints<'a> {
         self.symbol(&of_loop(name))
     }
 
-    /// Hints that nothing asked for.
+    /// Bindings that nothing asked for.
     pub(super) fn unused(&self) -> impl Iterator<Item = &'a str> {
         self.bound
             .keys()
             .map(String::as_str)
-            .filter(|name| subject(name).is_some() && !self.used.contains(*name))
+            .filter(|name| !self.used.contains(*name))
     }
 }
 

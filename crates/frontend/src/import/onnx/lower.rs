@@ -65,6 +65,8 @@ pub struct Imported {
     pub folded: Folded,
     /// Nodes of the file that were rewritten before it was read, in order.
     pub edits: Vec<NodeEdit>,
+    /// Whether an extent depends on the values of an input, and was bounded, declared or said.
+    pub depends_on_values: bool,
 }
 
 /// A node that the importer rewrote.
@@ -311,6 +313,7 @@ fn fold(
             warnings: assembled.warnings,
             folded: assembled.folded,
             edits: Vec::new(),
+            depends_on_values: assembled.depends_on_values,
         }),
         Err(violations) => Err(ImportError::Invalid(shortened(
             violations.into_iter().map(Problem::Graph).collect(),

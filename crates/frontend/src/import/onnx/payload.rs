@@ -92,7 +92,12 @@ fn locate<'a>(
         Piece::Raw(bytes) => (bytes.len() as u64, bytes.len() as u64 == needed),
         Piece::Varints(bytes) => {
             let found = bytes.len() as u64;
-            (found, (count..=count.saturating_mul(10)).contains(&found))
+            // Elements of less than a byte come packed, a byte an integer.
+            let entries = count.min(needed);
+            (
+                found,
+                (entries..=entries.saturating_mul(10)).contains(&found),
+            )
         }
         Piece::Nothing => (0, count == 0),
     };
@@ -340,6 +345,27 @@ mod tests {
             }
         );
         assert_eq!(constant.value.data, Some(Data::Integers(vec![3, -1])));
+    }
+
+    #[test]
+    fn integers_of_less_than_a_byte_are_packed_a_byte_an_entry() {
+        // Five 4-bit numbers in three entries, one of which takes two bytes.
+        let file = Bytes::from_static(b"\x21\xc3\x01\x05");
+        let tensor = |dims: Vec<i64>| TensorProto {
+            dims,
+            data_type: 22,
+            int32_data: vec![file.clone()],
+            ..TensorProto::default()
+        };
+        let weight = constant(&file, &tensor(vec![5])).unwrap().weight;
+        assert_eq!(
+            weight,
+            WeightRef::Varints {
+                offset: 0,
+                length: 4
+            }
+        );
+        assert!(constant(&file, &tensor(vec![9])).is_err());
     }
 
     #[test]

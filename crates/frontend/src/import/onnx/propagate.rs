@@ -39,6 +39,8 @@ pub(super) struct Propagated {
     pub(super) warnings: Vec<Warning>,
     /// Names of constants that folding made; their slots follow those of the file.
     pub(super) made: Vec<String>,
+    /// Whether an extent depends on the values of an input, and was bounded, declared or said.
+    pub(super) depends_on_values: bool,
 }
 
 /// A node that depends on an input.
@@ -91,6 +93,7 @@ pub(super) fn propagate<'m>(
             folded: Folded::default(),
             warnings: Vec::new(),
             made: Vec::new(),
+            depends_on_values: false,
         },
         links,
         problems,
@@ -313,7 +316,7 @@ impl Walk<'_, '_> {
                 }
                 result => result,
             },
-            None => match self.opaque(index, &reads) {
+            None => match self.opaque(index) {
                 Some(effect) => Ok(effect),
                 None => return,
             },
@@ -394,7 +397,8 @@ impl Walk<'_, '_> {
 
     /// The declared results of a node whose rule needs values that are not constant.
     fn taken_as_declared(&mut self, index: usize) -> Option<Effect> {
-        let outputs = self.declared(index, None).ok()?;
+        let outputs = self.declared(index, self.first_type(index)).ok()?;
+        self.known.depends_on_values = true;
         let used = self.used(index);
         let names = used.into_iter().flatten();
         let names = names.map(|slot| self.links.names[slot].clone().into_owned());
@@ -407,12 +411,16 @@ impl Walk<'_, '_> {
         Some(effect)
     }
 
+    /// The type of the first thing that a node reads: that of a result whose type nobody says.
+    fn first_type(&self, index: usize) -> Option<DataType> {
+        let first = self.links.nodes[index].reads.iter().flatten().next()?;
+        let value = self.known.values[self.known.aliases[*first]].as_ref()?;
+        Some(value.dtype)
+    }
+
     /// An operator that we can place but do not understand.
-    fn opaque(&mut self, index: usize, reads: &[Option<Slot>]) -> Option<Effect> {
-        let first = reads.iter().flatten().next();
-        let assumed = first.and_then(|&slot| self.known.values[slot].as_ref());
-        let assumed = assumed.map(|value| value.dtype);
-        match self.declared(index, assumed) {
+    fn opaque(&mut self, index: usize) -> Option<Effect> {
+        match self.declared(index, self.first_type(index)) {
             Ok(outputs) => {
                 let name = spelled(self.links.nodes[index].proto);
                 *self.opaque.entry(name).or_default() += 1;
@@ -540,6 +548,7 @@ impl Walk<'_, '_> {
         let written = node.proto.output[position].as_str();
         let declaration = self.links.scopes[node.scope].declared.get(written).copied();
         let tensor = self.links.names[slot].clone();
+        self.known.depends_on_values |= !produced.bounded.is_empty();
         for &axis in &produced.bounded {
             let most = produced.shape.0[axis];
             let symbol = declaration.and_then(|value| symbols::symbol(value, axis));
@@ -784,7 +793,7 @@ impl Walk<'_, '_> {
         let tensors = self.links.names.iter().map(AsRef::as_ref);
         let known: BTreeSet<&str> = tensors.chain(nodes).collect();
         let is_known =
-            |name: &&str| super::hints::subject(name).is_some_and(|name| known.contains(name));
+            |name: &&str| super::hints::subject(name).is_none_or(|name| known.contains(name));
         let (known, unknown): (Vec<&str>, Vec<&str>) = unused.into_iter().partition(is_known);
         if unknown.is_empty() {
             let names = known.into_iter().map(str::to_owned).collect();
