@@ -18,7 +18,6 @@ NETWORKS = [
     "googlenet",
     "inception_v3",
     "mobilenet_v2",
-    "randwire_ws",
     "resnet50",
     "squeezenet1_1",
     "raw/mobilenet_v2",

@@ -20,8 +20,11 @@ VERSIONS = [7, 9, 10, 12, 13, 17, 18, 20, 23]
 #: Tests of each combination of operators that are converted.
 ENOUGH = 4
 
-#: Results of these have to be declared, or they take what is no tensor; `operators_rest.txt` has them too.
-WITHOUT_SHAPE = {"If", "Scan", "OptionalGetElement", "OptionalHasElement"}
+#: The converter takes over the axis of batches that `Scan` has no more since version 9.
+WRONGLY_CONVERTED = {"test_scan_sum"}
+
+#: These take what is no tensor; `operators_rest.txt` has them too.
+WITHOUT_SHAPE = {"OptionalGetElement", "OptionalHasElement"}
 
 
 def converted(test):
@@ -49,6 +52,8 @@ def test_converted_tests_give_the_same_shapes(tmp_path):
     faults = []
     for test in all_tests():
         key = tuple(sorted(test.operators))
+        if test.name in WRONGLY_CONVERTED:
+            continue
         if not test.has_fixed_shape or "_expanded" in test.name or test.operators & WITHOUT_SHAPE:
             continue
         seen[key] += 1
@@ -59,13 +64,16 @@ def test_converted_tests_give_the_same_shapes(tmp_path):
             path = tmp_path / "converted.onnx"
             path.write_bytes(model.SerializeToString())
             done = subprocess.run([BINARY, "inspect", path, "--json"], capture_output=True, text=True)
-            if "there is nothing to map" in done.stderr:
-                # All is constant.
-                continue
             if done.returncode != 0:
                 faults.append(f"{test.name} at version {version}: {done.stderr}")
                 continue
-            shown = test.shown(json.loads(done.stdout)["outputs"])
+            inspected = json.loads(done.stdout)
+            if not inspected["complete"]:
+                if not any("nothing to map" in missing for missing in inspected["missing"]):
+                    faults.append(f"{test.name} at version {version}: {inspected['missing']}")
+                # Else all is constant.
+                continue
+            shown = test.shown(inspected["outputs"])
             compared[version] += 1
             if any(expected[name] != found for name, found in shown.items()):
                 faults.append(f"{test.name} at version {version}: {shown}, expected {expected}")
