@@ -75,8 +75,8 @@ const MAY_IMPORT: &[(&str, &str, &[&str])] = &[
             "pareto",
         ],
     ),
-    // It rewrites the model's own bytes, and needs of the graph only names, types and where operators stand.
-    ("export", "src/export", &["arena", "ir"]),
+    // It rewrites the model's own bytes, and needs of the graph only names, types and where operators stand, and the nodes that the importer rewrote.
+    ("export", "src/export", &["arena", "import", "ir"]),
     (
         "explain",
         "src/explain.rs",
@@ -142,7 +142,7 @@ const MAY_IMPORT: &[(&str, &str, &[&str])] = &[
     (
         "testkit",
         "crates/testkit/src",
-        &["arena", "ir", "soc", "cost"],
+        &["arena", "ir", "soc", "cost", "facts", "import"],
     ),
 ];
 

@@ -395,6 +395,123 @@ fn a_loop_costs_its_iterations_and_stacks_what_they_return() {
     assert_eq!(imported.warnings, [warning]);
 }
 
+/// A loop of four iterations whose body returns its condition, what it carries and what it stacks.
+fn four_times(nodes: Vec<Message>, carried: &[&str], results: &[&str], opened: usize) -> Graph {
+    let mut inputs = vec![
+        fixed("i", dtype::INT64, &[]),
+        fixed("goes_on", dtype::BOOL, &[]),
+    ];
+    inputs.extend(carried.iter().map(|name| output(name)));
+    let body = Graph {
+        nodes,
+        inputs,
+        outputs: results.iter().map(|name| output(name)).collect(),
+        ..Graph::default()
+    };
+    let operands: Vec<&str> = ["m", ""]
+        .into_iter()
+        .chain(vec!["x"; carried.len()])
+        .collect();
+    let outputs = ["o0", "o1", "o2"];
+    let mut graph = network(vec![
+        node(
+            "Loop",
+            &operands,
+            &outputs[..results.len() - 1],
+            &[("body", Body(body.encode()))],
+        ),
+        relu(outputs[opened], "y"),
+    ]);
+    graph.constants = vec![tensor("m", dtype::INT64, &[], &4_i64.to_le_bytes())];
+    graph
+}
+
+#[test]
+fn a_loop_that_may_end_early_stacks_no_more_than_it_can() {
+    let nodes = || {
+        vec![
+            node("ReduceSum", &["h"], &["sum"], &[("keepdims", Int(0))]),
+            node("Cast", &["sum"], &["more"], &[("to", Int(9))]),
+            relu("h", "next"),
+        ]
+    };
+    let graph = four_times(nodes(), &["h"], &["more", "next", "next"], 1);
+    let imported = read(&graph).unwrap();
+    assert_eq!(shape(&imported), [4, 4]);
+    let bound = Warning::TakenAtMost(vec!["o1[0] <= 4".to_owned()]);
+    assert!(
+        imported.warnings.contains(&bound),
+        "{:?}",
+        imported.warnings
+    );
+    assert!(imported.depends_on_values);
+    let exact = four_times(nodes(), &["h"], &["goes_on", "next", "next"], 1);
+    assert!(!read(&exact).unwrap().depends_on_values);
+}
+
+#[test]
+fn a_value_that_grows_makes_all_that_are_carried_unknown() {
+    // The first grows, and the second takes its place in the next iteration.
+    let nodes = vec![node("Concat", &["a", "a"], &["next"], &[("axis", Int(0))])];
+    let graph = four_times(nodes, &["a", "b"], &["goes_on", "next", "a"], 1);
+    let error = read(&graph).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("the shape of its result `o1` is unknown"),
+        "{error}"
+    );
+    let imported = read_bytes(graph.model(17), &[("o1[0]", 32)]).unwrap();
+    assert_eq!(shape(&imported), [32]);
+}
+
+#[test]
+fn what_a_loop_carries_is_no_constant_even_if_it_starts_as_one() {
+    // The counter starts as a constant and grows, so the condition on it cannot be decided once.
+    let branch = |op_type: &str| {
+        Graph {
+            nodes: vec![node(op_type, &["h"], &["r"], &[])],
+            outputs: vec![output("r")],
+            ..Graph::default()
+        }
+        .encode()
+    };
+    let body = Graph {
+        nodes: vec![
+            node("Add", &["count", "count"], &["next"], &[]),
+            node("Cast", &["count"], &["c"], &[("to", Int(9))]),
+            node(
+                "If",
+                &["c"],
+                &["after"],
+                &[
+                    ("then_branch", Body(branch("Relu"))),
+                    ("else_branch", Body(branch("Exp"))),
+                ],
+            ),
+        ],
+        inputs: ["i", "goes_on", "count", "h"].map(output).to_vec(),
+        outputs: ["goes_on", "next", "after"].map(output).to_vec(),
+        ..Graph::default()
+    };
+    let mut graph = network(vec![node(
+        "Loop",
+        &["m", "", "zero", "x"],
+        &["", "y"],
+        &[("body", Body(body.encode()))],
+    )]);
+    graph.constants = vec![
+        tensor("m", dtype::INT64, &[], &4_i64.to_le_bytes()),
+        tensor("zero", dtype::INT64, &[], &0_i64.to_le_bytes()),
+    ];
+    let imported = read(&graph).unwrap();
+    let control = op(&imported, "Loop").control.as_ref().unwrap();
+    let inner = control.alternatives[0]
+        .iter()
+        .find_map(|step| step.control.as_ref());
+    assert_eq!(inner.unwrap().alternatives.len(), 2);
+}
+
 #[test]
 fn a_loop_without_an_end_asks_for_the_number_of_its_iterations() {
     for trips in [None, Some(i64::MAX)] {

@@ -185,6 +185,32 @@ fn what_is_no_attention_is_left_alone() {
 }
 
 #[test]
+fn nodes_that_nothing_needs_do_not_stand_in_the_way() {
+    let mut graph = attention(3, &[1, 1, 5, 5], -1);
+    graph.nodes[4] = node("MatMul", &["dropped", "v"], &["mixed"], &[]);
+    graph
+        .nodes
+        .insert(4, node("Dropout", &["weights"], &["dropped"], &[]));
+    graph.nodes.push(node("Exp", &["scores"], &["dead"], &[]));
+    let split = read(&graph, 17, &apart(u64::MAX));
+    let softmax = split.graph.ops.iter();
+    let softmax = softmax.filter(|(_, op)| op.class() == Some(OpClass::Softmax));
+    assert_eq!(softmax.count(), 3);
+    // What needs the scores of all heads keeps them together.
+    graph.nodes.push(node("Shape", &["scores"], &["s"], &[]));
+    graph
+        .nodes
+        .push(node("Cast", &["s"], &["extents"], &[("to", Int(1))]));
+    graph
+        .nodes
+        .push(node("Add", &["extents", "extents"], &["z"], &[]));
+    graph.nodes.push(node("Add", &["mixed", "z"], &["w"], &[]));
+    graph.outputs = vec![Message::new().text(1, "y"), Message::new().text(1, "z")];
+    let whole = read(&graph, 17, &apart(u64::MAX));
+    assert!(whole.edits.is_empty());
+}
+
+#[test]
 fn real_transformers_show_all_their_heads() {
     let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
     for (name, layers, heads) in [("bert_base", 12, 12), ("vit_base_patch16_224", 12, 12)] {

@@ -619,7 +619,7 @@ fn parse_point(text: &str) -> Result<(String, String), String> {
 
 fn parse_dim(text: &str) -> Result<(String, u64), String> {
     let (name, value) = text
-        .split_once('=')
+        .rsplit_once('=')
         .ok_or("expected NAME=VALUE, for example batch=1")?;
     if name.is_empty() {
         return Err("the name before `=` is empty; expected for example batch=1".to_owned());

@@ -138,51 +138,83 @@ impl<'m> Walk<'_, 'm> {
             return Ok(());
         };
         let body = Body::of_graph(graph);
+        // What is constant before the first iteration is not before the second one.
         let carried: Vec<Option<Value>> = reads[..operands]
             .iter()
             .skip(2)
-            .map(|slot| slot.and_then(|slot| self.known.values[slot].clone()))
+            .map(|slot| self.known.values[(*slot)?].as_ref())
+            .map(|value| value.map(|value| variable(value.dtype, value.shape.0.clone())))
             .collect();
         let scalar = |dtype| Some(variable(dtype, Vec::new()));
         let parameters = [scalar(DataType::Int64), scalar(DataType::Bool)]
             .into_iter()
             .chain(carried.iter().cloned());
         let scope = self.with_parameters(index, (position, graph), &body, parameters);
+        let goes_on = body.parameters.get(1).copied();
+        let goes_on = goes_on.and_then(|name| scope.slots.get(name).copied().flatten());
         let used = vec![true; body.results.len()];
         let Some(inside) = self.look_into(index, &body, scope, &used)? else {
             return Ok(());
         };
+        let ends_early = !self.runs_to_the_end(&inside, goes_on);
+        let result = |place: usize| {
+            let slot = inside.results.get(place + 1).copied().flatten()?;
+            self.known.values[slot].as_ref()
+        };
+        // One value that changes its shape from iteration to iteration may change all others, and nobody knows the last ones.
+        let is_stable = carried.iter().enumerate().all(|(place, before)| {
+            let shape = |value: Option<&Value>| value.map(|value| value.shape.clone());
+            shape(before.as_ref()) == shape(result(place))
+        });
+        let results = (0..self.links.nodes[index].writes.len()).map(|place| result(place).cloned());
+        let results: Vec<Option<Value>> = results.collect();
         let mut outputs = Vec::new();
-        for (place, slot) in self.used(index).into_iter().enumerate() {
-            let result = inside.results.get(place + 1).copied().flatten();
-            let result = result.and_then(|slot| self.known.values[slot].clone());
-            let produced = match (slot, carried.get(place), result) {
-                (None, _, _) => Produced::new(DataType::Float, Vec::new()),
-                // A value that changes its shape from iteration to iteration has a last one that nobody knows.
-                (Some(slot), Some(before), Some(result)) => match before {
-                    Some(before) if before.shape == result.shape => Produced::like(&result),
-                    Some(_) | None => {
-                        match self.declared_as(index, place, slot, Some(result.dtype)) {
-                            Ok(produced) => produced,
-                            Err(problem) => {
-                                self.problems.push(*problem);
-                                return Ok(());
-                            }
-                        }
-                    }
-                },
-                (Some(_), None, Some(result)) => {
-                    let shape = std::iter::once(trips).chain(result.shape.0);
-                    Produced::new(result.dtype, shape.collect::<Vec<_>>())
-                }
-                (Some(_), _, None) => return Ok(()),
+        for (place, (slot, result)) in self.used(index).into_iter().zip(results).enumerate() {
+            let Some(slot) = slot else {
+                outputs.push(Produced::new(DataType::Float, Vec::new()));
+                continue;
             };
+            let Some(result) = result else {
+                return Ok(());
+            };
+            let is_stacked = place >= carried.len();
+            let mut produced = if is_stable {
+                let trips = is_stacked.then_some(trips);
+                let shape = trips.into_iter().chain(result.shape.0);
+                Produced::new(result.dtype, shape.collect::<Vec<_>>())
+            } else {
+                match self.declared_as(index, place, slot, Some(result.dtype)) {
+                    Ok(declared) => declared,
+                    Err(problem) => {
+                        self.problems.push(*problem);
+                        return Ok(());
+                    }
+                }
+            };
+            if is_stable && is_stacked && ends_early {
+                produced = produced.bounded_along(0);
+                if let Err(fault) = self.narrow(index, place, slot, &mut produced) {
+                    self.fault(index, fault);
+                    return Ok(());
+                }
+            }
+            self.known.depends_on_values |= !is_stable;
             outputs.push(produced);
         }
         let name = self.name(index);
         self.repeated.push((name, trips));
         self.keep(index, outputs, &[inside], trips);
         Ok(())
+    }
+
+    /// Whether the condition that a body returns is always true, or the one that it got; then the trip count alone ends the loop.
+    fn runs_to_the_end(&self, inside: &Inside, goes_on: Option<Slot>) -> bool {
+        let Some(condition) = inside.results.first().copied().flatten() else {
+            return true;
+        };
+        let value = self.known.values[condition].as_ref();
+        let data = value.and_then(|value| value.data.as_ref());
+        Some(condition) == goes_on || data.and_then(Data::integer).is_some_and(|value| value != 0)
     }
 
     /// A `Scan`: as many iterations as the scanned axes are long.

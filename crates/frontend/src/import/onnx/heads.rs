@@ -58,6 +58,7 @@ pub(super) fn expose(graph: &GraphProto, followed: &Followed<'_>, heads: Heads) 
     let mut edits = Edits {
         links,
         known,
+        others: Others::of(links),
         taken: BTreeSet::new(),
         nodes: graph.node.iter().map(|node| node.name.clone()).collect(),
         splits: BTreeMap::new(),
@@ -111,17 +112,66 @@ fn attentions(links: &Links<'_>, known: &Propagated) -> Vec<Attention> {
         writers,
         readers,
     };
+    let others = Others::of(links);
     let mut used = BTreeSet::new();
     let mut found = Vec::new();
     for last in 0..known.operators.len() {
         if let Some(attention) = search.ending_at(last)
             && attention.chain.iter().all(|index| !used.contains(index))
+            && others.are_harmless(&attention, links, known)
         {
             used.extend(attention.chain.iter().copied());
             found.push(attention);
         }
     }
     found
+}
+
+/// Which nodes read a tensor in the file, also those that are no operators.
+struct Others(BTreeMap<Slot, Vec<usize>>);
+
+impl Others {
+    fn of(links: &Links<'_>) -> Self {
+        let mut readers: BTreeMap<Slot, Vec<usize>> = BTreeMap::new();
+        for (index, node) in links.nodes.iter().enumerate() {
+            for &slot in node.reads.iter().flatten() {
+                readers.entry(slot).or_default().push(index);
+            }
+        }
+        Self(readers)
+    }
+
+    /// Whether nothing but the chain needs what is between its operators: other names of it, and nodes that nothing needs.
+    fn are_harmless(&self, attention: &Attention, links: &Links<'_>, known: &Propagated) -> bool {
+        let operators = attention.chain.iter().map(|&index| &known.operators[index]);
+        let nodes: BTreeSet<usize> = operators.clone().map(|operator| operator.node).collect();
+        let mut inner = operators.rev().skip(1).map(|operator| operator.outputs[0]);
+        inner.all(|slot| {
+            let mut readers = self.0.get(&slot).into_iter().flatten();
+            readers.all(|&reader| nodes.contains(&reader) || is_idle(links, known, reader, slot))
+        })
+    }
+
+    /// Nodes that read a tensor, name it otherwise or are not needed, and must not read it any more.
+    fn idle<'a>(
+        &'a self,
+        links: &'a Links<'_>,
+        known: &'a Propagated,
+        slot: Slot,
+    ) -> impl Iterator<Item = usize> + 'a {
+        let readers = self.0.get(&slot).into_iter().flatten().copied();
+        readers.filter(move |&reader| is_idle(links, known, reader, slot))
+    }
+}
+
+/// Whether a top-level node that reads `slot` as an operand gives it another name, or gives nothing that is needed.
+fn is_idle(links: &Links<'_>, known: &Propagated, reader: usize, slot: Slot) -> bool {
+    let node = &links.nodes[reader];
+    let captures = &node.reads[node.operands..];
+    let mut writes = node.writes.iter().flatten();
+    node.scope == TOP
+        && !captures.contains(&Some(slot))
+        && writes.all(|&write| known.aliases[write] != write || known.values[write].is_none())
 }
 
 struct Search<'a, 'm> {
@@ -235,6 +285,7 @@ fn shape(known: &Propagated, slot: Slot) -> &[u64] {
 struct Edits<'a, 'm> {
     links: &'a Links<'m>,
     known: &'a Propagated,
+    others: Others,
     /// New names of tensors.
     taken: BTreeSet<String>,
     /// Names of nodes, old and new.
@@ -281,6 +332,7 @@ impl Edits<'_, '_> {
                 }
             }
         }
+        self.detach(&operators, &parts);
         let last = operators[operators.len() - 1];
         let result = last.outputs[0];
         let name = self.node_name(&self.links.nodes[last.node].proto.name, "heads");
@@ -292,6 +344,29 @@ impl Edits<'_, '_> {
             attribute: vec![integer("axis", attention.axis)],
             ..NodeProto::default()
         });
+    }
+
+    /// Lets nodes that nothing needs read the first head's part of what is no more.
+    fn detach(&mut self, operators: &[&Operator], parts: &BTreeMap<Slot, Vec<String>>) {
+        let (links, known) = (self.links, self.known);
+        for operator in &operators[..operators.len() - 1] {
+            let slot = operator.outputs[0];
+            for reader in self.others.idle(links, known, slot).collect::<Vec<_>>() {
+                let node = &links.nodes[reader];
+                let edited = self.changed.iter().position(|edit| edit.node == reader);
+                let edited = edited.unwrap_or_else(|| {
+                    self.changed.push(Edit {
+                        node: reader,
+                        proto: node.proto.clone(),
+                    });
+                    self.changed.len() - 1
+                });
+                let operands = self.changed[edited].proto.input.iter_mut().zip(&node.reads);
+                for (name, _) in operands.filter(|(_, read)| **read == Some(slot)) {
+                    name.clone_from(&parts[&slot][0]);
+                }
+            }
+        }
     }
 
     /// The node of one head.
