@@ -1,10 +1,5 @@
 //! Dimensions that a file leaves open: symbols, extents that depend on values, and declarations that say something else.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test stops at what it does not expect"
-)]
-
 use bytes::Bytes;
 use paracompile_frontend::import::onnx::{
     ImportError, ImportOptions, Imported, Outcome, Problem, Warning, examine_bytes, import_bytes,

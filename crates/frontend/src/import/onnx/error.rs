@@ -133,8 +133,8 @@ pub struct NodePath {
 
 impl fmt::Display for NodePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "node {}", self.node)?;
         const SHOWN: usize = 8;
+        write!(f, "node {}", self.node)?;
         for step in self.inside.iter().take(SHOWN) {
             write!(f, ".{step}")?;
         }
