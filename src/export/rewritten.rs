@@ -2,6 +2,8 @@
 //!
 //! Everything else is a slice of the original bytes.
 
+use std::collections::HashMap;
+
 use paracompile_frontend::import::onnx::NodeEdit;
 
 use super::ExportError;
@@ -16,6 +18,7 @@ pub fn rewritten<'m>(file: &'m [u8], edits: &'m [NodeEdit]) -> Result<Pieces<'m>
         let field = field?;
         pieces += usize::from(is_graph(field.number) && field.delimited().is_some());
     }
+    let by_node: HashMap<usize, &NodeEdit> = edits.iter().map(|edit| (edit.node, edit)).collect();
     let mut model = Pieces::default();
     let mut node = 0_usize;
     for field in fields(file) {
@@ -32,7 +35,7 @@ pub fn rewritten<'m>(file: &'m [u8], edits: &'m [NodeEdit]) -> Result<Pieces<'m>
                 changed.keep(field.whole);
                 continue;
             }
-            match edits.iter().find(|edit| edit.node == node) {
+            match by_node.get(&node) {
                 Some(edit) => changed.message(1, Pieces::kept(&edit.proto)),
                 None => changed.keep(field.whole),
             }

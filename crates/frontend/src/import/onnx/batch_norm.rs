@@ -130,12 +130,7 @@ pub(super) fn fold(links: &Links<'_>, known: &mut Propagated) {
         let size = bytes(known, bias);
         absorb(&mut known.operators[pair.convolution], result, bias, size);
     }
-    let mut is_folded = is_folded.into_iter();
-    let (folded, kept) = std::mem::take(&mut known.operators)
-        .into_iter()
-        .partition::<Vec<_>, _>(|_| is_folded.next().unwrap_or(false));
-    known.operators = kept;
-    let nodes = folded.iter().map(|operator| operator.node);
+    let nodes = known.take_out(is_folded).into_iter();
     known.folded.batch_norms = nodes.map(|node| links.path(node)).collect();
 }
 

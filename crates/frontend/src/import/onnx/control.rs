@@ -13,9 +13,8 @@ use crate::ir::{Control, DataType, OpKind, Shape, Step, Work};
 
 use super::attributes::Environment;
 use super::body::Body;
-use super::captures::bodies;
 use super::infer::{Effect, Produced};
-use super::link::{Place, Scope, Slot, index as step, shown};
+use super::link::{Entered, Place, Scope, Slot, index as step, shown};
 use super::operator_sets::OperatorSets;
 use super::propagate::{Operator, Walk, can_be_held};
 use super::value::{Data, Value, resolve_axis};
@@ -92,14 +91,14 @@ impl<'m> Walk<'_, 'm> {
         if let Some(condition) = value.data.as_ref().and_then(Data::integer) {
             let taken = if condition == 0 { otherwise } else { then };
             let at = self.links.path(index);
-            let scope = self.branch(index, taken, HashMap::new());
+            let scope = self.branch(index, taken);
             self.inline(index, &Body::of_graph(taken.1), scope)?;
             self.known.folded.conditions.push(at);
             return Ok(());
         }
         let mut alternatives = Vec::new();
         for branch in [then, otherwise] {
-            let scope = self.branch(index, branch, HashMap::new());
+            let scope = self.branch(index, branch);
             let used: Vec<bool> = self.used(index).iter().map(Option::is_some).collect();
             match self.look_into(index, &Body::of_graph(branch.1), scope, &used)? {
                 Some(inside) => alternatives.push(inside),
@@ -292,17 +291,8 @@ impl<'m> Walk<'_, 'm> {
                 written.entry(name).or_insert(slot);
             }
         }
-        let entered = self
-            .links
-            .enter(self.file, body, scope, written, self.problems)?;
-        self.grow();
-        for (slot, result) in used.iter().zip(&entered.results) {
-            if let Some(result) = result.filter(|_| slot.is_some()) {
-                self.live[result] = true;
-            }
-        }
-        let order = self.ordered(&entered.nodes);
-        self.mark_live(&order);
+        let is_used: Vec<bool> = used.iter().map(Option::is_some).collect();
+        let (entered, order) = self.open(body, scope, written, &is_used)?;
         self.visit_all(&order)?;
         for (to, from) in used.into_iter().zip(entered.results) {
             if let (Some(to), Some(from)) = (to, from)
@@ -312,6 +302,28 @@ impl<'m> Walk<'_, 'm> {
             }
         }
         Ok(())
+    }
+
+    /// Links a body and marks what its used results depend on; its nodes come in order.
+    fn open(
+        &mut self,
+        body: &Body<'m>,
+        scope: Scope<'m>,
+        written: BTreeMap<&'m str, Slot>,
+        used: &[bool],
+    ) -> Result<(Entered, Vec<usize>), ImportError> {
+        let entered = self
+            .links
+            .enter(self.file, body, scope, written, self.problems)?;
+        self.grow();
+        for (result, &is_used) in entered.results.iter().zip(used) {
+            if let Some(result) = result.filter(|_| is_used) {
+                self.live[result] = true;
+            }
+        }
+        let order = self.ordered(&entered.nodes);
+        self.mark_live(&order);
+        Ok((entered, order))
     }
 
     /// What a body runs and returns that stays inside its operator; `None` if it is nested too deeply.
@@ -325,17 +337,7 @@ impl<'m> Walk<'_, 'm> {
         if !self.may_go_deeper(index, &scope) {
             return Ok(None);
         }
-        let entered = self
-            .links
-            .enter(self.file, body, scope, BTreeMap::new(), self.problems)?;
-        self.grow();
-        for (result, &is_used) in entered.results.iter().zip(used) {
-            if let Some(result) = result.filter(|_| is_used) {
-                self.live[result] = true;
-            }
-        }
-        let order = self.ordered(&entered.nodes);
-        self.mark_live(&order);
+        let (entered, order) = self.open(body, scope, BTreeMap::new(), used)?;
         let around = std::mem::take(&mut self.known.operators);
         let visited = self.visit_all(&order);
         let operators = std::mem::replace(&mut self.known.operators, around);
@@ -531,23 +533,15 @@ impl<'m> Walk<'_, 'm> {
     }
 
     /// The scope of a branch of a node.
-    fn branch(
-        &self,
-        index: usize,
-        (position, _): (usize, &'m GraphProto),
-        slots: HashMap<&'m str, Option<Slot>>,
-    ) -> Scope<'m> {
+    fn branch(&self, index: usize, (position, graph): (usize, &'m GraphProto)) -> Scope<'m> {
         let node = &self.links.nodes[index];
         let around = &self.links.scopes[node.scope];
-        let graph = bodies(node.proto).nth(position);
         let mut path = self.links.steps(index);
         path.push(step(position));
         Scope {
             parent: Some(node.scope),
-            slots,
-            declared: graph
-                .map(|graph| Body::of_graph(graph).declared())
-                .unwrap_or_default(),
+            slots: HashMap::new(),
+            declared: Body::of_graph(graph).declared(),
             environment: around.environment.clone(),
             sets: Rc::clone(&around.sets),
             place: Place {
@@ -567,7 +561,7 @@ impl<'m> Walk<'_, 'm> {
         body: &Body<'m>,
         values: impl IntoIterator<Item = Option<Value>>,
     ) -> Scope<'m> {
-        let mut scope = self.branch(index, graph, HashMap::new());
+        let mut scope = self.branch(index, graph);
         let given = body.parameters.iter().zip(values);
         for (&name, value) in given {
             let slot = value.map(|value| {

@@ -306,30 +306,15 @@ impl Problem {
 
     /// Whether the file may be valid: something has to be said besides, or is not supported.
     pub(super) fn is_limit(&self) -> bool {
-        match self {
-            Self::UnknownShape { .. }
-            | Self::UnknownTrips { .. }
-            | Self::Unsupported { .. }
-            | Self::NothingToMap
-            | Self::More(_) => true,
-            Self::Node { fault, .. } => {
-                matches!(fault, Fault::NotConstant { .. } | Fault::NoTensor { .. })
-            }
-            Self::NoOpset
-            | Self::TooDeep { .. }
-            | Self::Constant { .. }
-            | Self::WrittenTwice { .. }
-            | Self::Undefined { .. }
-            | Self::UndefinedOutput { .. }
-            | Self::UndefinedResult { .. }
-            | Self::Cycle(_)
-            | Self::Input { .. }
-            | Self::Graph(_) => false,
-        }
+        self.blame() == Blame::Limit
     }
 
     /// Whether the file is not valid, whatever its dimensions are bound to.
     pub(super) fn is_certain(&self) -> bool {
+        self.blame() == Blame::File
+    }
+
+    fn blame(&self) -> Blame {
         match self {
             Self::NoOpset
             | Self::TooDeep { .. }
@@ -339,16 +324,30 @@ impl Problem {
             | Self::UndefinedOutput { .. }
             | Self::UndefinedResult { .. }
             | Self::Cycle(_)
-            | Self::Input { .. } => true,
-            Self::Node { .. }
-            | Self::UnknownShape { .. }
+            | Self::Input { .. } => Blame::File,
+            Self::UnknownShape { .. }
             | Self::UnknownTrips { .. }
             | Self::Unsupported { .. }
             | Self::NothingToMap
-            | Self::Graph(_)
-            | Self::More(_) => false,
+            | Self::More(_)
+            | Self::Node {
+                fault: Fault::NotConstant { .. } | Fault::NoTensor { .. },
+                ..
+            } => Blame::Limit,
+            Self::Node { .. } | Self::Graph(_) => Blame::Bindings,
         }
     }
+}
+
+/// Whose fault a problem is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Blame {
+    /// The file's.
+    File,
+    /// The file's, or that of what its dimensions are bound to.
+    Bindings,
+    /// Nobody's: something has to be said besides, or is not supported.
+    Limit,
 }
 
 /// What is wrong with one operator.

@@ -55,17 +55,19 @@ pub(super) fn expose(graph: &GraphProto, followed: &Followed<'_>, heads: Heads) 
         Heads::Apart { most } => most.get(),
     };
     let (links, known) = (&followed.links, &followed.propagated);
+    let others = Others::of(links);
+    let attentions = attentions(links, known, &others);
     let mut edits = Edits {
         links,
         known,
-        others: Others::of(links),
+        others,
         taken: BTreeSet::new(),
         nodes: graph.node.iter().map(|node| node.name.clone()).collect(),
         splits: BTreeMap::new(),
         changed: Vec::new(),
         appended: Vec::new(),
     };
-    for attention in attentions(links, known) {
+    for attention in attentions {
         let groups = (1..=most.min(attention.extent))
             .rev()
             .find(|groups| attention.extent.is_multiple_of(*groups))
@@ -94,7 +96,7 @@ pub(super) fn apply(graph: &mut GraphProto, edits: &[Edit]) {
 }
 
 /// All attentions of the top-level graph, no operator in two of them.
-fn attentions(links: &Links<'_>, known: &Propagated) -> Vec<Attention> {
+fn attentions(links: &Links<'_>, known: &Propagated, others: &Others) -> Vec<Attention> {
     let mut writers: BTreeMap<Slot, usize> = BTreeMap::new();
     let mut readers = vec![0_usize; known.values.len()];
     for (index, operator) in known.operators.iter().enumerate() {
@@ -112,7 +114,6 @@ fn attentions(links: &Links<'_>, known: &Propagated) -> Vec<Attention> {
         writers,
         readers,
     };
-    let others = Others::of(links);
     let mut used = BTreeSet::new();
     let mut found = Vec::new();
     for last in 0..known.operators.len() {

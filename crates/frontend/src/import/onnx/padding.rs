@@ -68,12 +68,7 @@ pub(super) fn fold(links: &Links<'_>, known: &mut Propagated) {
             *is_folded = true;
         }
     }
-    let mut is_folded = is_folded.into_iter();
-    let (folded, kept) = std::mem::take(&mut known.operators)
-        .into_iter()
-        .partition::<Vec<_>, _>(|_| is_folded.next().unwrap_or(false));
-    known.operators = kept;
-    let nodes = folded.iter().map(|operator| operator.node);
+    let nodes = known.take_out(is_folded).into_iter();
     let nodes = nodes.map(|node| links.path(node));
     known.folded.paddings.extend(nodes);
 }

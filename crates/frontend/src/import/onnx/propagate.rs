@@ -43,6 +43,18 @@ pub(super) struct Propagated {
     pub(super) depends_on_values: bool,
 }
 
+impl Propagated {
+    /// Takes out the operators that were folded, and says which nodes they are.
+    pub(super) fn take_out(&mut self, is_folded: Vec<bool>) -> Vec<usize> {
+        let mut is_folded = is_folded.into_iter();
+        let (folded, kept) = std::mem::take(&mut self.operators)
+            .into_iter()
+            .partition::<Vec<_>, _>(|_| is_folded.next().unwrap_or(false));
+        self.operators = kept;
+        folded.iter().map(|operator| operator.node).collect()
+    }
+}
+
 /// A node that depends on an input.
 #[derive(Debug)]
 pub(super) struct Operator {

@@ -37,12 +37,7 @@ pub(super) fn fold(links: &Links<'_>, known: &mut Propagated) {
         rewriting.rewrite(index, before);
     }
     let Rewriting { is_folded, .. } = rewriting;
-    let mut is_folded = is_folded.into_iter();
-    let (folded, kept) = std::mem::take(&mut known.operators)
-        .into_iter()
-        .partition::<Vec<_>, _>(|_| is_folded.next().unwrap_or(false));
-    known.operators = kept;
-    let nodes = folded.iter().map(|operator| operator.node);
+    let nodes = known.take_out(is_folded).into_iter();
     known.folded.conversions = nodes.map(|node| links.path(node)).collect();
 }
 
