@@ -78,4 +78,4 @@ def test_converted_tests_give_the_same_shapes(tmp_path):
             if any(expected[name] != found for name, found in shown.items()):
                 faults.append(f"{test.name} at version {version}: {shown}, expected {expected}")
     assert not faults, "\n".join(faults)
-    assert all(compared[version] > 50 for version in VERSIONS), compared
+    assert all(compared[version] > 40 for version in VERSIONS), compared
