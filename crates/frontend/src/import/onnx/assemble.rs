@@ -22,16 +22,27 @@ pub(super) struct Identity {
 /// A graph that is still to be verified.
 pub(super) struct Assembled {
     pub(super) graph: Graph,
+    /// What became the operators of the graph, by the index of their ids.
+    pub(super) placed: Vec<Placed>,
+    /// The slots of the graph's tensors, by the index of their ids.
+    pub(super) slots: Vec<Slot>,
     pub(super) warnings: Vec<Warning>,
     pub(super) folded: Folded,
     pub(super) depends_on_values: bool,
+}
+
+/// A node that became an operator.
+pub(super) struct Placed {
+    pub(super) node: usize,
+    pub(super) inputs: Vec<Option<Slot>>,
+    pub(super) outputs: Vec<Slot>,
 }
 
 /// Builds the graph; nothing was wrong with the model so far.
 pub(super) fn assemble(
     identity: Identity,
     links: &Links<'_>,
-    mut propagated: Propagated,
+    propagated: &mut Propagated,
 ) -> Assembled {
     let (outputs, constant): (Vec<Slot>, Vec<Slot>) = links
         .outputs
@@ -46,7 +57,7 @@ pub(super) fn assemble(
             .warnings
             .push(Warning::ConstantOutputs(names.collect()));
     }
-    let needed = needed(&propagated, &outputs);
+    let needed = needed(propagated, &outputs);
     let (operators, idle): (Vec<Operator>, Vec<Operator>) =
         std::mem::take(&mut propagated.operators)
             .into_iter()
@@ -55,8 +66,9 @@ pub(super) fn assemble(
     propagated.folded.dead.extend(idle);
     let mut builder = Builder {
         links,
-        propagated: &propagated,
+        propagated,
         tensors: Arena::new(),
+        slots: Vec::new(),
         ids: vec![None; propagated.values.len()],
     };
     let inputs = inputs(links, &needed)
@@ -64,10 +76,16 @@ pub(super) fn assemble(
         .collect();
     let names = unique_names(links, &operators);
     let mut ops = Arena::new();
+    let mut placed = Vec::new();
     for (mut operator, name) in operators.into_iter().zip(names) {
         operator.outputs.retain(|&slot| needed[slot]);
         let op = builder.op(Id::from_index(ops.len()), &operator, name);
         ops.push(op);
+        placed.push(Placed {
+            node: operator.node,
+            inputs: operator.inputs,
+            outputs: operator.outputs,
+        });
     }
     let outputs = outputs.iter().map(|&slot| builder.id(slot)).collect();
     Assembled {
@@ -82,8 +100,10 @@ pub(super) fn assemble(
             inputs,
             outputs,
         },
-        warnings: propagated.warnings,
-        folded: propagated.folded,
+        placed,
+        slots: builder.slots,
+        warnings: std::mem::take(&mut propagated.warnings),
+        folded: std::mem::take(&mut propagated.folded),
         depends_on_values: propagated.depends_on_values,
     }
 }
@@ -159,6 +179,7 @@ struct Builder<'a> {
     links: &'a Links<'a>,
     propagated: &'a Propagated,
     tensors: Arena<Tensor>,
+    slots: Vec<Slot>,
     ids: Vec<Option<TensorId>>,
 }
 
@@ -225,13 +246,14 @@ impl Builder<'_> {
             bytes,
             role,
         });
+        self.slots.push(slot);
         self.ids[slot] = Some(id);
         id
     }
 }
 
 /// Where a node stands, as plans spell it.
-fn reference(links: &Links<'_>, node: usize) -> OperatorRef {
+pub(super) fn reference(links: &Links<'_>, node: usize) -> OperatorRef {
     let steps = links.steps(node);
     let (&top, inside) = steps.split_first().expect("a path has a node");
     let results = &links.nodes[node].proto.output;

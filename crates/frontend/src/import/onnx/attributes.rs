@@ -57,6 +57,42 @@ fn resolve<'m>(
         .copied()
 }
 
+/// What an attribute holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    Float,
+    Int,
+    Text,
+    Tensor,
+    Floats,
+    Ints,
+    Texts,
+    Other,
+}
+
+impl Form {
+    /// By the type that the attribute states, or by what is there where files of IR version 1 leave that out.
+    pub(super) fn of(proto: &AttributeProto) -> Self {
+        match proto.r#type {
+            kind::FLOAT => Self::Float,
+            kind::INT => Self::Int,
+            kind::STRING => Self::Text,
+            kind::TENSOR => Self::Tensor,
+            kind::FLOATS => Self::Floats,
+            kind::INTS => Self::Ints,
+            kind::STRINGS => Self::Texts,
+            kind::UNSET if proto.f.is_some() => Self::Float,
+            kind::UNSET if proto.i.is_some() => Self::Int,
+            kind::UNSET if proto.s.is_some() => Self::Text,
+            kind::UNSET if proto.t.is_some() => Self::Tensor,
+            kind::UNSET if !proto.floats.is_empty() => Self::Floats,
+            kind::UNSET if !proto.ints.is_empty() => Self::Ints,
+            kind::UNSET if !proto.strings.is_empty() => Self::Texts,
+            _ => Self::Other,
+        }
+    }
+}
+
 /// ONNX's numbers of attribute types; zero is the absent type of IR version 1.
 mod kind {
     pub(super) const UNSET: i32 = 0;
@@ -71,6 +107,14 @@ mod kind {
 }
 
 impl<'a> Attributes<'a> {
+    /// All of them by name, with what a call gives in the place of references to it.
+    pub(super) fn resolved(self) -> impl Iterator<Item = (&'a str, &'a AttributeProto)> {
+        self.own.iter().filter_map(move |own| {
+            let given = resolve(own, self.environment)?;
+            Some((own.name.as_str(), given))
+        })
+    }
+
     pub(super) fn contains(self, attribute: &str) -> bool {
         self.find(attribute).is_some()
     }

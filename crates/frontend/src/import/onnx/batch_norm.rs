@@ -45,12 +45,12 @@ struct Pair {
 
 /// Everything that a filter depends on after folding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct ScaledFilter {
-    filter: Slot,
+pub(super) struct ScaledFilter {
+    pub(super) filter: Slot,
     layout: Layout,
-    scale: Slot,
-    variance: Slot,
-    epsilon: Epsilon,
+    pub(super) scale: Slot,
+    pub(super) variance: Slot,
+    pub(super) epsilon: Epsilon,
 }
 
 /// Which elements of a filter belong to an output channel.
@@ -64,20 +64,36 @@ enum Layout {
 
 /// Everything that a bias depends on after folding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct ShiftedBias {
-    bias: Option<Slot>,
-    scale: Slot,
-    shift: Slot,
-    mean: Slot,
-    variance: Slot,
-    epsilon: Epsilon,
+pub(super) struct ShiftedBias {
+    pub(super) bias: Option<Slot>,
+    pub(super) scale: Slot,
+    pub(super) shift: Slot,
+    pub(super) mean: Slot,
+    pub(super) variance: Slot,
+    pub(super) epsilon: Epsilon,
     /// That of the convolution; the normalisation's parameters may be more exact.
-    dtype: DataType,
+    pub(super) dtype: DataType,
 }
 
 /// The bits of a single-precision number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Epsilon(u32);
+pub(super) struct Epsilon(u32);
+
+impl Epsilon {
+    pub(super) const fn value(self) -> f32 {
+        f32::from_bits(self.0)
+    }
+}
+
+impl ScaledFilter {
+    /// The groups of a transposed convolution, whose output channels lie on the second axis.
+    pub(super) const fn transposed_groups(&self) -> Option<u64> {
+        match self.layout {
+            Layout::First => None,
+            Layout::Second { groups } => Some(groups),
+        }
+    }
+}
 
 /// Those who want a constant changed.
 #[derive(Debug)]
@@ -129,6 +145,8 @@ pub(super) fn fold(links: &Links<'_>, known: &mut Propagated) {
         let result = std::mem::take(&mut known.operators[pair.normalization].outputs);
         let size = bytes(known, bias);
         absorb(&mut known.operators[pair.convolution], result, bias, size);
+        known.rescaled.insert(pair.filter.filter, pair.filter);
+        known.shifted.insert(bias, pair.bias);
     }
     let nodes = known.take_out(is_folded).into_iter();
     known.folded.batch_norms = nodes.map(|node| links.path(node)).collect();

@@ -13,6 +13,7 @@ use super::assemble::{Identity, assemble};
 use super::link::Links;
 use super::operator_sets::OperatorSets;
 use super::problems::Problems;
+use super::program::Known;
 use super::propagate::{Propagated, propagate};
 use super::wire::ModelProto;
 use super::{
@@ -231,6 +232,19 @@ pub(super) fn finish(
     followed: Followed<'_>,
     options: &ImportOptions,
 ) -> Result<Imported, ImportError> {
+    let nothing_more = |_: &Known<'_>| ();
+    finish_with(name, bytes, model, followed, options, nothing_more).map(|(imported, ())| imported)
+}
+
+/// The same, with what `more` makes of everything that is known at the end.
+pub(super) fn finish_with<T>(
+    name: &str,
+    bytes: &Bytes,
+    model: &ModelProto,
+    followed: Followed<'_>,
+    options: &ImportOptions,
+    more: impl Fn(&Known<'_>) -> T,
+) -> Result<(Imported, T), ImportError> {
     let identity = Identity {
         name: name.to_owned(),
         digest: digest::digest(model),
@@ -240,11 +254,11 @@ pub(super) fn finish(
     let graph = model.graph.as_ref().ok_or(ImportError::NoGraph)?;
     let edits = heads::expose(graph, &followed, options.heads);
     if edits.is_empty() {
-        let mut imported = fold(identity, followed, options)?;
+        let (mut imported, more) = fold(identity, followed, options, more)?;
         if options.heads != Heads::Together {
             imported.warnings.push(Warning::NoHeads);
         }
-        return Ok(imported);
+        return Ok((imported, more));
     }
     let mut rewritten = model.clone();
     heads::apply(rewritten.graph.get_or_insert_default(), &edits);
@@ -253,28 +267,30 @@ pub(super) fn finish(
         return Err(ImportError::Invalid(followed.problems.report(|_| true)));
     }
     let rewrites = vec![options.heads.to_string()];
-    let mut imported = fold(
+    let (mut imported, more) = fold(
         Identity {
             rewrites,
             ..identity
         },
         followed,
         options,
+        more,
     )?;
     let edits = edits.into_iter().map(|edit| NodeEdit {
         node: edit.node,
         proto: edit.proto.to_bytes(),
     });
     imported.edits = edits.collect();
-    Ok(imported)
+    Ok((imported, more))
 }
 
 /// Folds and verifies a model without problems.
-fn fold(
+fn fold<T>(
     mut identity: Identity,
     followed: Followed<'_>,
     options: &ImportOptions,
-) -> Result<Imported, ImportError> {
+    more: impl Fn(&Known<'_>) -> T,
+) -> Result<(Imported, T), ImportError> {
     let Followed {
         links,
         mut propagated,
@@ -298,7 +314,7 @@ fn fold(
     identity
         .rewrites
         .extend(names.map(|(name, _)| name.to_owned()));
-    let assembled = assemble(identity, &links, propagated);
+    let assembled = assemble(identity, &links, &mut propagated);
     if assembled
         .graph
         .ops
@@ -307,14 +323,22 @@ fn fold(
     {
         return Err(ImportError::Invalid(vec![Problem::NothingToMap]));
     }
+    let more = more(&Known {
+        links: &links,
+        propagated: &propagated,
+        assembled: &assembled,
+    });
     match verify(assembled.graph) {
-        Ok(graph) => Ok(Imported {
-            graph,
-            warnings: assembled.warnings,
-            folded: assembled.folded,
-            edits: Vec::new(),
-            depends_on_values: assembled.depends_on_values,
-        }),
+        Ok(graph) => {
+            let imported = Imported {
+                graph,
+                warnings: assembled.warnings,
+                folded: assembled.folded,
+                edits: Vec::new(),
+                depends_on_values: assembled.depends_on_values,
+            };
+            Ok((imported, more))
+        }
         Err(violations) => Err(ImportError::Invalid(shortened(
             violations.into_iter().map(Problem::Graph).collect(),
         ))),

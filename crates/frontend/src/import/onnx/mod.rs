@@ -68,6 +68,8 @@ mod assemble;
 
 mod lower;
 
+mod program;
+
 mod examine;
 
 mod error;
@@ -80,4 +82,7 @@ pub use foreign::Format;
 pub use lower::{
     Contradiction, Convolutions, Folded, Heads, ImportOptions, Imported, NodeEdit, Warning, import,
     import_bytes,
+};
+pub use program::{
+    Attribute, Call, Elements, Program, ProgramValue, StoredTensor, ValueId, Weight, load, load_bytes,
 };

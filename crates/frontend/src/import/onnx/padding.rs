@@ -59,11 +59,19 @@ pub(super) fn fold(links: &Links<'_>, known: &mut Propagated) {
                 .all(|&reader| can_pad(links, known, reader, &padding));
         if folds {
             let (before, after) = (size(known, padding.padded), size(known, padding.image));
+            let rank = padding.added.len() / 2;
+            let spatial = [&padding.added[2..rank], &padding.added[rank + 2..]].concat();
             for &reader in windows {
                 let window = &mut known.operators[reader];
                 window.inputs[0] = Some(padding.image);
                 let others = window.work.input_bytes - before;
                 window.work.input_bytes = others + after;
+                let node = window.node;
+                let own = known.padded.entry(node).or_default();
+                own.resize(spatial.len(), 0);
+                for (own, added) in own.iter_mut().zip(&spatial) {
+                    *own += added;
+                }
             }
             *is_folded = true;
         }

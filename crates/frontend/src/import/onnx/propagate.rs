@@ -11,6 +11,7 @@ use paracompile_plan::{Bytes as Size, OpClass};
 
 use crate::ir::{Control, DataType, OpKind, Shape, WeightRef, Work};
 
+use super::batch_norm::{ScaledFilter, ShiftedBias};
 use super::declared::{self, Incomplete};
 use super::hints::Hints;
 use super::infer::{Effect, Pass, Produced, Site};
@@ -41,6 +42,12 @@ pub(super) struct Propagated {
     pub(super) made: Vec<String>,
     /// Whether an extent depends on the values of an input, and was bounded, declared or said.
     pub(super) depends_on_values: bool,
+    /// What folding adds to the padding of nodes, before each spatial axis and then behind each.
+    pub(super) padded: BTreeMap<usize, Vec<u64>>,
+    /// Filters with the scales of batch normalisations, by slot.
+    pub(super) rescaled: BTreeMap<Slot, ScaledFilter>,
+    /// Biases with their shifts, by slot.
+    pub(super) shifted: BTreeMap<Slot, ShiftedBias>,
 }
 
 impl Propagated {
@@ -106,6 +113,9 @@ pub(super) fn propagate<'m>(
             warnings: Vec::new(),
             made: Vec::new(),
             depends_on_values: false,
+            padded: BTreeMap::new(),
+            rescaled: BTreeMap::new(),
+            shifted: BTreeMap::new(),
         },
         links,
         problems,
