@@ -84,5 +84,6 @@ pub use lower::{
     import_bytes,
 };
 pub use program::{
-    Attribute, Call, Elements, Program, ProgramValue, StoredTensor, ValueId, Weight, load, load_bytes,
+    Attribute, Call, Elements, Program, ProgramValue, StoredTensor, ValueId, Weight, load,
+    load_bytes,
 };

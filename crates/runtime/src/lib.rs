@@ -1,0 +1,13 @@
+//! Executes plans of paracompile on the OpenCL devices of a machine, and measures them for its profiles.
+//!
+//! The arrow: [`opencl`] finds devices; [`lower`] turns operators into kernel launches, a pure function of shapes and a [`lower::Target`];
+//! [`launch`] builds the kernels and sets their arguments once.
+//! The crate knows no solver: a board needs the runtime alone.
+
+pub mod opencl;
+
+pub mod lower;
+
+pub mod launch;
+
+pub mod solo;

@@ -1,0 +1,21 @@
+//! From operators to kernel launches: what runs, over how many work items, with which arguments.
+//!
+//! Lowering is a pure function of a [`Site`] (an operator, its shapes and its constants) and the [`Target`] that it will run on: it opens
+//! no device, so that what is not supported is known before anything starts.
+//! One file a family of operators; the kernels lie in `src/kernels`, one file of OpenCL C a family too.
+
+mod expression;
+
+mod registry;
+
+mod site;
+
+mod steps;
+
+mod task;
+
+pub use expression::{binary, unary};
+pub use registry::lower;
+pub use site::{Operand, Site, Spec, Target, TargetKind, Unsupported};
+pub use steps::{Argument, Lowered, Phase, Source, Step};
+pub use task::{Task, Wire, lower_task};

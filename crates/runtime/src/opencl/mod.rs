@@ -1,0 +1,13 @@
+//! The OpenCL devices of this machine, contexts, and what can go wrong with them.
+
+mod context;
+
+mod device;
+
+mod error;
+
+pub use context::{Context, Memory, read, write};
+pub use device::{DeviceInfo, DeviceKind, devices};
+pub use error::{OpenclError, code_name};
+
+pub(crate) use error::Doing;

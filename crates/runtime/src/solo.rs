@@ -1,0 +1,101 @@
+//! One device with one queue, and single operators on it: constants of a model, tests, and measurements.
+
+use std::sync::Arc;
+
+use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, CommandQueue};
+
+use crate::launch::{Place, Places, launches};
+use crate::lower::{Lowered, Phase, Target};
+use crate::opencl::{Context, DeviceInfo, Doing, Memory, OpenclError};
+
+/// A device, a context of its own and a queue in order.
+#[derive(Debug)]
+pub struct Solo {
+    /// What operators are lowered for.
+    pub target: Target,
+    /// The context.
+    pub context: Context,
+    /// The queue, with profiling.
+    pub queue: CommandQueue,
+}
+
+impl Solo {
+    /// On a whole device.
+    pub fn new(device: &DeviceInfo) -> Result<Self, OpenclError> {
+        let id = device.device.id();
+        let context = Context::new(&[id])?;
+        // SAFETY: the device belongs to the context.
+        #[expect(unsafe_code, reason = "creating a queue is unsafe by signature")]
+        let queue = unsafe {
+            CommandQueue::create_with_properties(context.inner(), id, CL_QUEUE_PROFILING_ENABLE, 0)
+        }
+        .doing(|| "creating a queue".to_owned())?;
+        Ok(Self {
+            target: device.target(device.compute_units),
+            context,
+            queue,
+        })
+    }
+
+    /// Runs lowered operators once: operands as bytes, results of the given sizes as bytes.
+    pub fn run(
+        &self,
+        lowered: &Lowered,
+        operands: &[Option<&[u8]>],
+        results: &[Option<usize>],
+    ) -> Result<Vec<Option<Vec<u8>>>, OpenclError> {
+        let place = |memory: Arc<Memory>| Place { memory, first: 0 };
+        let mut places = Places::default();
+        for operand in operands {
+            let memory = operand.map(|bytes| self.filled(bytes)).transpose()?;
+            places.operands.push(memory.map(place));
+        }
+        for result in results {
+            let memory = result
+                .map(|bytes| self.context.allocate(bytes))
+                .transpose()?;
+            places.results.push(memory.map(place));
+        }
+        for &bytes in &lowered.scratch {
+            places.scratch.push(self.context.allocate(bytes)?);
+        }
+        for table in &lowered.tables {
+            places.tables.push(self.filled(table)?);
+        }
+        for phase in [Phase::Setup, Phase::Frame] {
+            for launch in launches(&self.context, lowered, &places, phase)? {
+                launch.enqueue(&self.queue, &[])?;
+            }
+            self.queue
+                .finish()
+                .doing(|| "waiting for operators".to_owned())?;
+        }
+        let results = places.results.iter();
+        results
+            .map(|place| {
+                place
+                    .as_ref()
+                    .map(|place| self.read(&place.memory))
+                    .transpose()
+            })
+            .collect()
+    }
+
+    /// Memory with the given contents.
+    pub fn filled(&self, bytes: &[u8]) -> Result<Arc<Memory>, OpenclError> {
+        let memory = self.context.allocate(bytes.len())?;
+        if !bytes.is_empty() {
+            crate::opencl::write(&self.queue, &memory, 0, bytes)?;
+        }
+        Ok(memory)
+    }
+
+    /// The contents of memory.
+    pub fn read(&self, memory: &Memory) -> Result<Vec<u8>, OpenclError> {
+        let mut bytes = vec![0; memory.bytes()];
+        if !bytes.is_empty() {
+            crate::opencl::read(&self.queue, memory, 0, &mut bytes)?;
+        }
+        Ok(bytes)
+    }
+}
