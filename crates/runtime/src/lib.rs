@@ -13,3 +13,7 @@ pub mod launch;
 pub mod execute;
 
 pub mod solo;
+
+pub mod run;
+
+pub mod validate;
