@@ -169,10 +169,7 @@ impl Context {
         };
         let queue = self.queue(Device::new(self.devices[0]), QueueOrder::InOrder)?;
         // SAFETY: the host's bytes outlive the buffer, which is dropped first.
-        #[expect(
-            unsafe_code,
-            reason = "creating and filling a buffer are unsafe by signature"
-        )]
+        #[expect(unsafe_code, reason = "buffers are unsafe by signature")]
         unsafe {
             let flags = CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR;
             let mut buffer = Buffer::<u8>::create(&self.inner, flags, BYTES, host.pointer())
