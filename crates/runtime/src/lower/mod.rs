@@ -4,6 +4,10 @@
 //! no device, so that what is not supported is known before anything starts.
 //! One file a family of operators; the kernels lie in `src/kernels`, one file of OpenCL C a family too.
 
+mod axis;
+
+mod element;
+
 mod expression;
 
 mod epilogue;
@@ -19,6 +23,28 @@ mod tiled;
 mod convolution;
 
 mod convolve;
+
+mod anchor;
+
+mod map;
+
+mod pointwise;
+
+mod movement;
+
+mod generate;
+
+mod gather;
+
+mod reduction;
+
+mod softmax;
+
+mod normalization;
+
+mod pooling;
+
+mod resize;
 
 mod registry;
 

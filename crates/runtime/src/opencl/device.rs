@@ -57,6 +57,17 @@ pub enum DeviceKind {
     Accelerator,
 }
 
+impl DeviceKind {
+    /// The word for people and in maps of processors to devices.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Gpu => "gpu",
+            Self::Accelerator => "accelerator",
+        }
+    }
+}
+
 /// All devices, in a fixed order.
 pub fn devices() -> Result<Vec<DeviceInfo>, OpenclError> {
     const NO_PLATFORM: i32 = -1001;
