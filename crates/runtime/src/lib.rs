@@ -16,6 +16,8 @@ pub mod execute;
 
 pub mod solo;
 
+pub mod bench;
+
 pub mod run;
 
 pub mod validate;
