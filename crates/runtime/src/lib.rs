@@ -18,6 +18,8 @@ pub mod solo;
 
 pub mod bench;
 
+pub mod tune;
+
 pub mod run;
 
 pub mod validate;

@@ -141,7 +141,10 @@ impl Layer {
             ],
             operands: vec![
                 (vec![1, self.channels, input, input], false),
-                (vec![self.features, channels, self.kernel, self.kernel], true),
+                (
+                    vec![self.features, channels, self.kernel, self.kernel],
+                    true,
+                ),
                 (vec![self.features], true),
             ],
             result: vec![1, self.features, output, output],

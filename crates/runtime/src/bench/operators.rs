@@ -26,7 +26,10 @@ impl Operator {
         Self {
             op_type: "MatMul",
             attributes: Vec::new(),
-            operands: vec![(vec![rows, depth], false), (vec![depth, columns], is_constant)],
+            operands: vec![
+                (vec![rows, depth], false),
+                (vec![depth, columns], is_constant),
+            ],
             result: vec![rows, columns],
         }
     }
