@@ -1,4 +1,4 @@
-//! Products and convolutions on PoCL against plain loops in double precision, for both kinds of device.
+//! Products and convolutions on the first device against plain loops in double precision, for both kinds of device.
 
 #![expect(
     clippy::unwrap_used,
@@ -75,12 +75,12 @@ fn spec(shape: &[usize]) -> Spec {
     }
 }
 
-fn operand<'a>(tensor: &Tensor, is_constant: bool) -> Option<Operand<'a>> {
-    Some(Operand {
+fn operand<'a>(tensor: &Tensor, is_constant: bool) -> Operand<'a> {
+    Operand {
         spec: spec(&tensor.shape),
         is_constant,
         elements: None,
-    })
+    }
 }
 
 fn run(lowered: &Lowered, operands: &[&Tensor], result: &[usize]) -> Tensor {
@@ -99,7 +99,7 @@ fn check(call: &Call, operands: &[&Tensor], expected: &Tensor) {
             let site = Site {
                 call,
                 operands: (0..operands.len())
-                    .map(|position| operand(operands[position], constant(position)))
+                    .map(|position| Some(operand(operands[position], constant(position))))
                     .collect(),
                 results: vec![Some(spec(&expected.shape))],
             };
@@ -349,10 +349,10 @@ fn pointwise_operators_are_done_behind_a_convolution() {
     ];
     let elements = Elements::Reals(vec![0.75]);
     let middle = operand(&expected, false);
-    let constant = operand(&factor, true).map(|operand| Operand {
+    let constant = Operand {
         elements: Some(&elements),
-        ..operand
-    });
+        ..operand(&factor, true)
+    };
     let operands = [
         vec![
             operand(&image, false),
@@ -368,7 +368,7 @@ fn pointwise_operators_are_done_behind_a_convolution() {
     let inside = |site| Some(Wire::Inside { site, result: 0 });
     let sites = calls.iter().zip(operands).map(|(call, operands)| Site {
         call,
-        operands,
+        operands: operands.into_iter().map(Some).collect(),
         results: vec![Some(spec(&expected.shape))],
     });
     let mut task = Task {
@@ -400,8 +400,8 @@ fn windows() -> impl Strategy<Value = (Vec<usize>, Vec<usize>, Geometry)> {
         0..3usize,
         1..3usize,
     );
-    let axes = prop::collection::vec(axis, 1..4);
-    let extents = (1..3usize, 1..4usize, 1..20usize, 1..15usize, axes);
+    let all = prop::collection::vec(axis, 1..4);
+    let extents = (1..3usize, 1..4usize, 1..20usize, 1..15usize, all);
     extents.prop_map(|(batch, groups, channels, features, axes)| {
         let mut image = vec![batch, groups * channels];
         let mut filter = vec![groups * features, channels];

@@ -3,53 +3,49 @@
 use crate::bench::Operator;
 use crate::lower::{GroupTile, RegisterTile, Target, TargetKind, Tuning};
 use crate::opencl::{DeviceInfo, Doing, OpenclError};
-use crate::solo::Solo;
+use crate::solo::{Prepared, Solo};
 
 use super::TuneError;
 
-const RUNS: usize = 5;
+const ROUNDS: usize = 20;
 
 /// Measures the tiles that are candidates for a device; what is kept is as fast as anything smaller.
 pub fn tune(solo: &Solo, device: &DeviceInfo) -> Result<Tuning, TuneError> {
-    let mut tuning = Tuning::of_width(device.vector_width);
     let target = &solo.target;
+    let defaults = Tuning::of_width(device.vector_width);
     match target.kind {
         TargetKind::Cpu => {
-            let rates = register_candidates(target.width())
-                .into_iter()
-                .map(|tile| {
-                    let only = Tuning {
-                        register_tiles: vec![tile],
-                        ..tuning.clone()
-                    };
-                    Ok(RegisterTile {
-                        rate: rate(solo, only)?,
-                        ..tile
-                    })
-                })
-                .collect::<Result<Vec<_>, TuneError>>()?;
-            tuning.register_tiles = relative_registers(rates);
+            let mut tiles = register_candidates(target.width());
+            let alone = tiles.iter().map(|&tile| Tuning {
+                register_tiles: vec![tile],
+                ..defaults.clone()
+            });
+            for (rate, tile) in rates(solo, alone)?.into_iter().zip(&mut tiles) {
+                tile.rate = rate;
+            }
+            Ok(Tuning {
+                register_tiles: relative_registers(tiles),
+                ..defaults
+            })
         }
         TargetKind::Gpu => {
-            let candidates = group_candidates().into_iter().filter(|tile| {
+            let mut tiles = group_candidates();
+            tiles.retain(|tile| {
                 tile.items() <= target.max_work_group && tile.local_bytes() <= target.local_bytes
             });
-            let rates = candidates
-                .map(|tile| {
-                    let only = Tuning {
-                        group_tiles: vec![tile],
-                        ..tuning.clone()
-                    };
-                    Ok(GroupTile {
-                        rate: rate(solo, only)?,
-                        ..tile
-                    })
-                })
-                .collect::<Result<Vec<_>, TuneError>>()?;
-            tuning.group_tiles = relative_groups(rates);
+            let alone = tiles.iter().map(|&tile| Tuning {
+                group_tiles: vec![tile],
+                ..defaults.clone()
+            });
+            for (rate, tile) in rates(solo, alone)?.into_iter().zip(&mut tiles) {
+                tile.rate = rate;
+            }
+            Ok(Tuning {
+                group_tiles: relative_groups(tiles),
+                ..defaults
+            })
         }
     }
-    Ok(tuning)
 }
 
 fn register_candidates(width: usize) -> Vec<RegisterTile> {
@@ -95,7 +91,7 @@ fn relative_registers(mut tiles: Vec<RegisterTile>) -> Vec<RegisterTile> {
     for tile in &mut tiles {
         tile.rate /= best;
     }
-    tiles.retain(|tile| tile.rate > 0.9 || tile.rows == 1);
+    tiles.retain(|tile| tile.rate > 0.8 || tile.rows == 1);
     tiles
 }
 
@@ -114,37 +110,49 @@ fn relative_groups(mut tiles: Vec<GroupTile>) -> Vec<GroupTile> {
     tiles
 }
 
-/// Operations a second in the middle of a large product, in nothing but the tiles of `tuning`.
-fn rate(solo: &Solo, tuning: Tuning) -> Result<f64, TuneError> {
+/// Operations a nanosecond of a large product, for each tuning; they take turns, and the least time of each counts.
+fn rates(solo: &Solo, tunings: impl Iterator<Item = Tuning>) -> Result<Vec<f64>, TuneError> {
     const MANY_UNITS: usize = 32;
     let extent = match solo.target.kind {
         TargetKind::Cpu => 672,
         TargetKind::Gpu if solo.target.compute_units < MANY_UNITS => 1024,
         TargetKind::Gpu => 4096,
     };
-    let target = Target {
-        tuning,
-        ..solo.target.clone()
-    };
     let product = Operator::product(extent, extent, extent, true);
-    let lowered = product.lower(&target)?;
-    let prepared = product.prepare(solo, &lowered)?;
-    let mut least = u64::MAX;
-    for _ in 0..RUNS {
-        let events = prepared.enqueue(&solo.queue)?;
-        solo.finish()?;
-        let mut time = 0;
-        for event in &events {
-            let doing = || "asking an event for its times".to_owned();
-            let start = event.profiling_command_start().doing(doing)?;
-            let end = event.profiling_command_end().doing(doing)?;
-            time += end.saturating_sub(start);
+    let prepared = tunings
+        .map(|tuning| {
+            let target = Target {
+                tuning,
+                ..solo.target.clone()
+            };
+            Ok(product.prepare(solo, &product.lower(&target)?)?)
+        })
+        .collect::<Result<Vec<_>, TuneError>>()?;
+    let mut least = vec![u64::MAX; prepared.len()];
+    for _ in 0..ROUNDS {
+        for (prepared, least) in prepared.iter().zip(&mut least) {
+            *least = (*least).min(time(solo, prepared)?);
         }
-        least = least.min(time.max(1));
     }
     #[expect(clippy::cast_precision_loss, reason = "a rate is approximate")]
-    let rate = (2 * extent * extent * extent) as f64 / least as f64;
-    Ok(rate)
+    let rates = least
+        .into_iter()
+        .map(|least| (2 * extent * extent * extent) as f64 / least as f64);
+    Ok(rates.collect())
+}
+
+/// Nanoseconds that the device spends on the launches; at least one.
+fn time(solo: &Solo, prepared: &Prepared) -> Result<u64, TuneError> {
+    let doing = || "asking an event for its times".to_owned();
+    let events = prepared.enqueue(&solo.queue)?;
+    solo.finish()?;
+    let mut time = 0u64;
+    for event in &events {
+        let start = event.profiling_command_start().doing(doing)?;
+        let end = event.profiling_command_end().doing(doing)?;
+        time = time.saturating_add(end.saturating_sub(start));
+    }
+    Ok(time.max(1))
 }
 
 impl From<OpenclError> for TuneError {
