@@ -48,6 +48,14 @@ pub fn tune(solo: &Solo, device: &DeviceInfo) -> Result<Tuning, TuneError> {
     }
 }
 
+/// All tiles that are measured, for vectors of `width` single-precision numbers.
+pub fn candidates(width: usize) -> Tuning {
+    Tuning {
+        register_tiles: register_candidates(width),
+        group_tiles: group_candidates(),
+    }
+}
+
 fn register_candidates(width: usize) -> Vec<RegisterTile> {
     let tiles: &[(usize, usize)] = if width == 8 {
         &[(6, 2), (4, 3), (3, 4), (1, 4), (4, 2)]

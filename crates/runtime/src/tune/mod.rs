@@ -6,5 +6,5 @@ mod measure;
 
 mod store;
 
-pub use measure::tune;
+pub use measure::{candidates, tune};
 pub use store::{TuneError, load, path, save};
