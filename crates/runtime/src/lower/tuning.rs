@@ -112,8 +112,8 @@ impl Tuning {
             vec![register(6, 2, 1.0), register(1, 4, 0.3)]
         } else {
             vec![
-                register(12, 2, 1.0),
-                register(8, 3, 0.98),
+                register(8, 3, 1.0),
+                register(12, 2, 0.98),
                 register(7, 3, 0.95),
                 register(1, 4, 0.3),
             ]
