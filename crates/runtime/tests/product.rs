@@ -514,6 +514,53 @@ fn results_that_others_read_are_written() {
     }
 }
 
+/// In vectors and at the edges, an epilogue computes what the operator computes alone.
+#[test]
+fn activations_are_the_same_behind_a_product_as_alone() {
+    let (left, right) = (Tensor::random(&[9, 20], 1), Tensor::random(&[20, 71], 2));
+    let product = naive::matmul(&left, &right);
+    let matmul = call("MatMul", &[]);
+    let names = [
+        "Elu",
+        "Erf",
+        "Gelu",
+        "HardSwish",
+        "LeakyRelu",
+        "Mish",
+        "Sigmoid",
+        "Softplus",
+        "Tanh",
+    ];
+    for name in names {
+        let mut activation = call(name, &[]);
+        activation.opset = 22;
+        let behind = Site {
+            call: &activation,
+            operands: vec![Some(operand(&product, false))],
+            results: vec![Some(spec(&product.shape))],
+        };
+        let task = Task {
+            sites: vec![
+                Site {
+                    call: &matmul,
+                    operands: vec![Some(operand(&left, false)), Some(operand(&right, true))],
+                    results: vec![Some(spec(&product.shape))],
+                },
+                behind.clone(),
+            ],
+            operands: vec![vec![outside(0), outside(1)], vec![inside(0)]],
+            results: vec![vec![None], vec![Some(0)]],
+        };
+        let [cpu, _] = targets();
+        let fused = lower_task(&task, &cpu).unwrap();
+        let launched = fused.steps.iter().map(|step| step.kernel);
+        assert_eq!(launched.last(), Some("product"), "{name}");
+        let found = run(&fused, &[&left, &right], &product.shape);
+        let alone = run(&lower(&behind, &cpu).unwrap(), &[&product], &product.shape);
+        found.assert_close(&alone, name);
+    }
+}
+
 #[test]
 fn constant_filters_are_packed_once() {
     let call = call("Conv", &[]);
