@@ -83,10 +83,10 @@ impl GroupTile {
             && self.rate > 0.0
     }
 
-    /// Bytes of local memory.
+    /// Bytes of local memory: two tiles of each factor.
     pub fn local_bytes(&self) -> usize {
         const PITCH: usize = 4;
-        4 * self.depth * (self.rows + self.columns + 2 * PITCH)
+        2 * 4 * self.depth * (self.rows + self.columns + 2 * PITCH)
     }
 }
 
