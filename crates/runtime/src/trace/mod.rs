@@ -12,7 +12,10 @@ mod chrome;
 
 mod paje;
 
+mod format;
+
 pub use chrome::write_chrome;
 pub use event::{Lane, LaneKind, Trace, TraceEvent};
+pub use format::{TraceFormat, write_trace};
 pub use paje::write_paje;
 pub use rows::Row;
