@@ -94,7 +94,6 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
         let elements: u64 = random.fills().map(|(_, fill)| fill.elements).sum();
         let _ = writeln!(text, "random weights: {weights}, of {elements} elements");
     }
-    let values = ready.program.values.len();
-    let _ = writeln!(text, "the model's {values} values and the plan agree");
+    let _ = writeln!(text, "plan, model, inputs and devices go together");
     terminal::printed(&text)
 }

@@ -73,7 +73,9 @@ impl Failure {
         let mut cause = error.source();
         while let Some(inner) = cause {
             let text = inner.to_string();
-            if !failure.message.contains(&text) {
+            // Some messages quote their cause, with or without its place.
+            let quoted = text.split(" at line ").next().unwrap_or_default();
+            if !failure.message.contains(quoted) {
                 failure.message = format!("{}: {text}", failure.message);
             }
             cause = inner.source();
