@@ -11,3 +11,7 @@ pub mod lower;
 pub mod launch;
 
 pub mod solo;
+
+pub mod interpret;
+
+pub mod check;
