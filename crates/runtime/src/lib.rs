@@ -29,3 +29,7 @@ pub mod input;
 pub mod trace;
 
 pub mod meter;
+
+pub mod interpret;
+
+pub mod check;
