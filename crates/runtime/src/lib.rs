@@ -12,9 +12,15 @@ pub mod lower;
 
 pub mod launch;
 
+pub mod execute;
+
 pub mod solo;
 
 pub mod model;
+
+pub mod run;
+
+pub mod validate;
 
 pub mod bind;
 
@@ -25,3 +31,7 @@ pub mod input;
 pub mod trace;
 
 pub mod meter;
+
+pub mod interpret;
+
+pub mod check;

@@ -2,6 +2,11 @@
 //!
 //! The tests need an OpenCL device, which PoCL makes of any processor; a GPU is not needed.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test stops at what it does not expect"
+)]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

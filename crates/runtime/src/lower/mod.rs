@@ -4,7 +4,45 @@
 //! no device, so that what is not supported is known before anything starts.
 //! One file a family of operators; the kernels lie in `src/kernels`, one file of OpenCL C a family too.
 
+mod axis;
+
+mod element;
+
 mod expression;
+
+mod map;
+
+mod pointwise;
+
+mod movement;
+
+mod generate;
+
+mod gather;
+
+mod reduction;
+
+mod softmax;
+
+mod normalization;
+
+mod pooling;
+
+mod resize;
+
+mod epilogue;
+
+mod tuning;
+
+mod product;
+
+mod panels;
+
+mod tiled;
+
+mod convolution;
+
+mod convolve;
 
 mod registry;
 
@@ -17,5 +55,6 @@ mod task;
 pub use expression::{binary, unary};
 pub use registry::lower;
 pub use site::{Operand, Site, Spec, Target, TargetKind, Unsupported};
-pub use steps::{Argument, Lowered, Phase, Source, Step};
+pub use steps::{Argument, Lowered, Phase, Scratch, Source, Step};
 pub use task::{Task, Wire, lower_task};
+pub use tuning::{GroupTile, RegisterTile, Tuning};

@@ -10,6 +10,8 @@ mod rows;
 
 mod chrome;
 
+mod of_run;
+
 mod paje;
 
 mod format;

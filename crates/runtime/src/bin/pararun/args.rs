@@ -47,6 +47,11 @@ Examples:
   pararun check plan.json --model model.onnx
   pararun check plan.json --model model.onnx --map big=0/12 --map little=0/4 --map gpu=NVIDIA --input x.npy")]
     Check(CheckArgs),
+    /// Run tests of operators in the form of the onnx wheel, and print a line of JSON for each
+    #[command(after_help = "\
+Example:
+  pararun test onnx/backend/test/data/node/test_conv_*")]
+    Test(TestArgs),
     /// Show the random weights of a model: digests of their bytes
     #[command(hide = true)]
     Weights(WeightsArgs),
@@ -195,15 +200,12 @@ pub(crate) struct TuneArgs {
 /// `pararun test`.
 #[derive(Debug, Args)]
 pub(crate) struct TestArgs {
-    /// Directories with tests in the form of the onnx wheel: `model.onnx` and `test_data_set_*/{input,output}_*.pb`
-    #[arg(required = true, value_name = "DIR")]
-    pub(crate) directories: Vec<PathBuf>,
-    /// The device, as in `pararun run`
+    /// Folders of one test each, in the form of the onnx wheel: `model.onnx` and `test_data_set_*/{input,output}_*.pb`
+    #[arg(required = true, value_name = "FOLDER")]
+    pub(crate) folders: Vec<PathBuf>,
+    /// The device: its index, cpu or gpu, or a part of its name
     #[arg(long, value_name = "DEVICE", default_value = "0")]
     pub(crate) device: String,
-    /// Print JSON instead of a table
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 fn seed(text: &str) -> Result<u64, String> {

@@ -89,6 +89,10 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     for (name, tensor) in names {
         let _ = writeln!(text, "input `{name}`: {} {}", tensor.dtype, tensor.shape);
     }
+    for &output in &ready.program.outputs {
+        let value = &ready.program.values[output];
+        let _ = writeln!(text, "output `{}`: {} {}", value.name, value.dtype, value.shape);
+    }
     if let Some(random) = &ready.random {
         let weights = random.fills().count();
         let elements: u64 = random.fills().map(|(_, fill)| fill.elements).sum();

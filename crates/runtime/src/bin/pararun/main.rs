@@ -10,6 +10,7 @@ mod interrupt;
 mod problems;
 mod table;
 mod terminal;
+mod test;
 mod weights;
 
 use std::process::ExitCode;
@@ -45,6 +46,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     match &cli.command {
         Command::Devices(args) => devices::run(args),
         Command::Check(args) => check::run(args),
+        Command::Test(args) => test::run(args, interrupted),
         Command::Weights(args) => weights::run(args, interrupted),
     }
 }
