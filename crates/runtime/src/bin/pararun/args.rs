@@ -126,6 +126,9 @@ pub(crate) struct RunArgs {
     /// Write what ran when: for Perfetto (.json), or for Paje's tools (.paje or .trace)
     #[arg(long, value_name = "FILE", value_parser = trace)]
     pub(crate) trace: Option<(PathBuf, TraceFormat)>,
+    /// Keep all that was measured, for `paracompile plot PLAN --measured FILE`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) measured: Option<PathBuf>,
     /// Print JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,

@@ -91,7 +91,11 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     }
     for &output in &ready.program.outputs {
         let value = &ready.program.values[output];
-        let _ = writeln!(text, "output `{}`: {} {}", value.name, value.dtype, value.shape);
+        let _ = writeln!(
+            text,
+            "output `{}`: {} {}",
+            value.name, value.dtype, value.shape
+        );
     }
     if let Some(random) = &ready.random {
         let weights = random.fills().count();
