@@ -10,8 +10,14 @@ pub mod lower;
 
 pub mod launch;
 
+pub mod execute;
+
 pub mod solo;
 
 pub mod interpret;
 
 pub mod check;
+
+pub mod run;
+
+pub mod validate;
