@@ -23,7 +23,11 @@ fn fixture(name: &str) -> PathBuf {
 fn parts(device: &DeviceInfo, plan: &Plan) -> Vec<SubDevice> {
     const BY_COUNTS: isize = 0x1087;
     let counts = plan.processors.iter().map(|_| 1);
-    let properties: Vec<isize> = [BY_COUNTS].into_iter().chain(counts).chain([0, 0]).collect();
+    let properties: Vec<isize> = [BY_COUNTS]
+        .into_iter()
+        .chain(counts)
+        .chain([0, 0])
+        .collect();
     let parts = device.device.create_sub_devices(&properties);
     parts.expect("a CPU with two compute units")
 }
@@ -45,7 +49,11 @@ fn main() {
         })
         .collect();
     println!("plan                  commands  frame, µs  bare, µs  ratio");
-    for name in ["shared-single-1", "shared-para-only-1", "shared-pipe-only-2"] {
+    for name in [
+        "shared-single-1",
+        "shared-para-only-1",
+        "shared-pipe-only-2",
+    ] {
         let plan = read_plan(&fixture(&format!("{name}.json"))).expect("a plan");
         let parts = parts(device, &plan);
         let bound: Vec<Bound> = plan
@@ -61,8 +69,13 @@ fn main() {
             .collect();
         let options = Options::for_plan(&plan);
         let prepared = prepare(&plan, &program, &bound, &constants, options).expect("prepared");
-        let inputs = prepared.inputs.iter().map(|port| vec![0; port.spec.bytes()]);
-        prepared.set_inputs(&inputs.collect::<Vec<_>>()).expect("inputs");
+        let inputs = prepared
+            .inputs
+            .iter()
+            .map(|port| vec![0; port.spec.bytes()]);
+        prepared
+            .set_inputs(&inputs.collect::<Vec<_>>())
+            .expect("inputs");
         let interrupted = AtomicBool::new(false);
         let request = Request {
             mode: Mode::Alone,
@@ -72,7 +85,13 @@ fn main() {
         };
         prepared.run(request, None, None).expect("a warm device");
         let timeline = prepared.run(request, None, None).expect("frames");
-        let ours = median(timeline.frames.iter().map(|frame| frame.enqueueing).collect());
+        let ours = median(
+            timeline
+                .frames
+                .iter()
+                .map(|frame| frame.enqueueing)
+                .collect(),
+        );
         let bare = median(prepared.enqueue_bare(FRAMES).expect("frames"));
         println!(
             "{name:<20}  {:>8}  {:>9.1}  {:>8.1}  {:>5.2}",

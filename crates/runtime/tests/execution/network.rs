@@ -26,7 +26,9 @@ pub const PLANS: [&str; 10] = [
 ];
 
 fn fixture(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures")
+        .join(name)
 }
 
 /// A plan of the test network.
@@ -68,13 +70,19 @@ pub fn input(frame: usize) -> Vec<f32> {
 
 /// Numbers as the bytes of a tensor.
 pub fn bytes(values: &[f32]) -> Vec<u8> {
-    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+    values
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect()
 }
 
 /// The bytes of a tensor as numbers.
 pub fn floats(bytes: &[u8]) -> Vec<f32> {
     let (chunks, _) = bytes.as_chunks::<4>();
-    chunks.iter().map(|&chunk| f32::from_le_bytes(chunk)).collect()
+    chunks
+        .iter()
+        .map(|&chunk| f32::from_le_bytes(chunk))
+        .collect()
 }
 
 /// What the network computes.
@@ -85,7 +93,9 @@ pub struct Reference {
 impl Reference {
     pub fn new(program: &Program) -> Self {
         let constants = constants(program);
-        let named = constants.iter().map(|(&id, bytes)| (program.values[id].name.clone(), floats(bytes)));
+        let named = constants
+            .iter()
+            .map(|(&id, bytes)| (program.values[id].name.clone(), floats(bytes)));
         Self {
             weights: named.collect(),
         }
@@ -95,11 +105,16 @@ impl Reference {
     pub fn output(&self, input: &[f32]) -> Vec<f32> {
         let stem = self.conv("stem", input);
         let branch = |name: &str| {
-            (0..3).fold(stem.clone(), |image, step| self.conv(&format!("{name}{step}"), &image))
+            (0..3).fold(stem.clone(), |image, step| {
+                self.conv(&format!("{name}{step}"), &image)
+            })
         };
         let joined = [branch("left"), branch("right")].concat();
         let last = self.conv("last", &self.conv("tail", &joined));
-        last.iter().zip(&stem).map(|(one, other)| one + other).collect()
+        last.iter()
+            .zip(&stem)
+            .map(|(one, other)| one + other)
+            .collect()
     }
 
     /// A convolution of 3 × 3 with a border of zeros, and what is positive of it.
@@ -114,9 +129,11 @@ impl Reference {
                     let mut sum = f64::from(bias[out]);
                     for channel in 0..channels {
                         for (dy, dx) in (0..3).flat_map(|dy| (0..3).map(move |dx| (dy, dx))) {
-                            let (row, column) = ((y + dy).wrapping_sub(1), (x + dx).wrapping_sub(1));
+                            let (row, column) =
+                                ((y + dy).wrapping_sub(1), (x + dx).wrapping_sub(1));
                             if row < SIDE && column < SIDE {
-                                let weight = weights[((out * channels + channel) * 3 + dy) * 3 + dx];
+                                let weight =
+                                    weights[((out * channels + channel) * 3 + dy) * 3 + dx];
                                 let pixel = image[channel * PIXELS + row * SIDE + column];
                                 sum += f64::from(weight) * f64::from(pixel);
                             }
@@ -134,5 +151,7 @@ impl Reference {
 pub fn difference(one: &[f32], other: &[f32]) -> f32 {
     assert_eq!(one.len(), other.len());
     let pairs = one.iter().zip(other);
-    pairs.map(|(one, other)| (one - other).abs()).fold(0.0, f32::max)
+    pairs
+        .map(|(one, other)| (one - other).abs())
+        .fold(0.0, f32::max)
 }

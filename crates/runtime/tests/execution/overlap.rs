@@ -62,7 +62,10 @@ fn two_stages_work_on_two_frames_at_once() {
             })
         };
         let pairs = tasks.iter().filter(is_pair).count();
-        assert!(pairs > 20, "{name}: {pairs} tasks overlap with the next frame's");
+        assert!(
+            pairs > 20,
+            "{name}: {pairs} tasks overlap with the next frame's"
+        );
     }
 }
 
@@ -75,12 +78,15 @@ fn two_branches_of_a_frame_run_at_once() {
         let (order, timeline) = run(name, sharing);
         let tasks = tasks(&order, &timeline);
         let is_pair = |one: &&(usize, u32, u32, Span)| {
-            tasks.iter().any(|other| {
-                other.0 == one.0 && other.2 > one.2 && overlaps(one.3, other.3)
-            })
+            tasks
+                .iter()
+                .any(|other| other.0 == one.0 && other.2 > one.2 && overlaps(one.3, other.3))
         };
         let pairs = tasks.iter().filter(is_pair).count();
-        assert!(pairs > 20, "{name}: {pairs} tasks overlap with the other branch's");
+        assert!(
+            pairs > 20,
+            "{name}: {pairs} tasks overlap with the other branch's"
+        );
     }
 }
 

@@ -7,7 +7,9 @@ use paracompile_runtime::execute::{Mode, Options, Request, Sharing, prepare};
 use paracompile_runtime::run;
 
 use crate::devices::parts;
-use crate::network::{PLANS, Reference, bytes, constants, difference, floats, input, plan, program};
+use crate::network::{
+    PLANS, Reference, bytes, constants, difference, floats, input, plan, program,
+};
 
 const NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -41,7 +43,10 @@ fn check(name: &str, frames: usize, options: Options) {
         seen += 1;
         let found = floats(&outputs[0]);
         let difference = difference(&found, &expected[frame % INPUTS]);
-        assert!(difference < 1e-3, "{name}, frame {frame}: off by {difference}");
+        assert!(
+            difference < 1e-3,
+            "{name}, frame {frame}: off by {difference}"
+        );
     };
     let never = NEVER;
     let timeline = prepared
@@ -53,7 +58,11 @@ fn check(name: &str, frames: usize, options: Options) {
         Sharing::Platform => 0,
         Sharing::Memory => 0,
     };
-    assert_eq!(timeline.overtaken(prepared.order(), tolerance), [], "{name}");
+    assert_eq!(
+        timeline.overtaken(prepared.order(), tolerance),
+        [],
+        "{name}"
+    );
 }
 
 #[test]
@@ -76,7 +85,10 @@ fn moves_through_the_host_change_nothing() {
 
 #[test]
 fn a_thousand_frames_with_random_delays_lose_nothing() {
-    for (name, sharing) in [("shared-pipe-only-2", Sharing::Platform), ("three-hybrid-2", Sharing::Memory)] {
+    for (name, sharing) in [
+        ("shared-pipe-only-2", Sharing::Platform),
+        ("three-hybrid-2", Sharing::Memory),
+    ] {
         let options = Options {
             delays: Some(11),
             sharing,

@@ -25,7 +25,10 @@ fn a_processor_without_a_device_is_named() {
     let constants = constants(&program);
     let options = Options::for_plan(&plan);
     let error = prepare(&plan, &program, &parts.bound, &constants, options).unwrap_err();
-    assert_eq!(error.to_string(), "processor `b` of the plan is bound to no device");
+    assert_eq!(
+        error.to_string(),
+        "processor `b` of the plan is bound to no device"
+    );
 }
 
 #[test]
@@ -36,7 +39,10 @@ fn an_input_of_another_size_is_refused() {
     let options = Options::for_plan(&plan);
     let prepared = prepare(&plan, &program, &parts.bound, &constants, options).unwrap();
     let error = prepared.set_inputs(&[vec![0; 8]]).unwrap_err();
-    assert_eq!(error.to_string(), "input `input` needs 36864 bytes, but 8 were given");
+    assert_eq!(
+        error.to_string(),
+        "input `input` needs 36864 bytes, but 8 were given"
+    );
 }
 
 #[test]
