@@ -90,7 +90,7 @@ impl Context {
         if let Some(program) = programs.get(&key) {
             return Ok(Arc::clone(program));
         }
-        // One string: with several, the wrapper hands over an array of pairs of pointer and length where OpenCL reads pointers.
+        // One string: the wrapper hands several over as if Rust's were C's.
         let text = [COMMON, source.text].concat();
         let mut program = Program::create_from_source(&self.inner, &text)
             .doing(|| format!("taking the source {}", source.name))?;

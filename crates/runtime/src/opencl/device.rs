@@ -1,12 +1,14 @@
 //! Which OpenCL devices this machine has.
 
+use std::sync::{Mutex, PoisonError};
+
 use opencl3::device::{
     CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU, Device,
 };
 use opencl3::platform::get_platforms;
 
 use super::{Doing, OpenclError};
-use crate::lower::{Target, TargetKind};
+use crate::lower::{Target, TargetKind, Tuning};
 
 /// An OpenCL device.
 #[derive(Clone, Debug)]
@@ -57,8 +59,22 @@ pub enum DeviceKind {
     Accelerator,
 }
 
+impl DeviceKind {
+    /// The word for people and in maps of processors to devices.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Gpu => "gpu",
+            Self::Accelerator => "accelerator",
+        }
+    }
+}
+
 /// All devices, in a fixed order.
 pub fn devices() -> Result<Vec<DeviceInfo>, OpenclError> {
+    // PoCL 3.1 finds its devices when it is first asked, and crashes if another thread asks meanwhile.
+    static ASKING: Mutex<()> = Mutex::new(());
+    let _one_at_a_time = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
     const NO_PLATFORM: i32 = -1001;
     const NO_DEVICE: i32 = -1;
     let platforms = match get_platforms() {
@@ -141,6 +157,7 @@ impl DeviceInfo {
             vector_width: self.vector_width,
             max_work_group: self.max_work_group,
             local_bytes: self.local_bytes,
+            tuning: Tuning::of_width(self.vector_width),
         }
     }
 }
