@@ -3,8 +3,8 @@
 use super::anchor::anchor;
 use super::epilogue::Epilogue;
 use super::{
-    Lowered, Site, Target, Unsupported, convolve, gather, generate, movement, normalization,
-    pointwise, pooling, product, reduction, resize, softmax,
+    Lowered, Site, Target, Unsupported, gather, generate, movement, normalization, pointwise,
+    pooling, reduction, resize, softmax,
 };
 
 /// Lowers one operator for a device.
