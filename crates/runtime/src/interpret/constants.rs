@@ -78,8 +78,13 @@ fn read(program: &Program) -> BTreeSet<ValueId> {
         .collect()
 }
 
-/// The result of a `ConstantOfShape` whose value the file holds.
+/// The result of a `ConstantOfShape` whose value the file holds, or the mask of a dropout at inference, which keeps all.
 fn repeated(program: &Program, call: &Call) -> Result<Option<(ValueId, Vec<u8>)>, InterpretError> {
+    if call.op_type == "Dropout"
+        && let Some(&Some(mask)) = call.results.get(1)
+    {
+        return Ok(Some((mask, vec![1; spec(program, mask).bytes()])));
+    }
     let (Some(Attribute::Tensor(value)), Some(&Some(result))) =
         (call.attributes.get("value"), call.results.first())
     else {

@@ -47,6 +47,21 @@ Examples:
   pararun check plan.json --model model.onnx
   pararun check plan.json --model model.onnx --map big=0/12 --map little=0/4 --map gpu=NVIDIA --input x.npy")]
     Check(CheckArgs),
+    /// Run a plan, and say what was predicted and what was measured
+    #[command(after_help = "\
+Examples:
+  pararun run plan.json --model model.onnx
+  pararun run plan.json --model model.onnx --map big=0/12 --map little=0/4 --map gpu=gpu --pace none
+  pararun run plan.json --model model.onnx --weights random:1 --trace trace.json --measured measured.json
+  pararun run plan.json --model model.onnx --input image.npy --output results")]
+    Run(RunArgs),
+    /// Run every plan that paracompile wrote into a directory, and say how well its predictions hold
+    #[command(after_help = "\
+Examples:
+  pararun validate output/googlenet-soc --model models/googlenet.onnx --weights random:1 --map big=0/12 --map little=0/4
+  pararun validate output/googlenet-soc --model models/googlenet.onnx --fidelity fidelity.json
+  paracompile plot fidelity.json")]
+    Validate(ValidateArgs),
     /// Run tests of operators in the form of the onnx wheel, and print a line of JSON for each
     #[command(after_help = "\
 Example:
@@ -118,7 +133,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) frames: u64,
     /// When frames are admitted
-    #[arg(long, value_enum, default_value_t = Pace::Plan)]
+    #[arg(long, value_enum, default_value_t = Pace::None)]
     pub(crate) pace: Pace,
     /// Write the outputs of the last frame here, a .npy file each
     #[arg(long, value_name = "DIR")]
@@ -184,9 +199,15 @@ pub(crate) struct ValidateArgs {
     /// How many frames each plan runs
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(2..))]
     pub(crate) frames: u64,
+    /// Write predictions and measurements for `paracompile plot`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) fidelity: Option<PathBuf>,
     /// Print JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print nothing but the result and errors
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
 }
 
 /// `pararun tune`.

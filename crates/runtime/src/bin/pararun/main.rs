@@ -8,9 +8,11 @@ mod devices;
 mod failure;
 mod interrupt;
 mod problems;
+mod run;
 mod table;
 mod terminal;
 mod test;
+mod validate;
 mod weights;
 
 use std::process::ExitCode;
@@ -46,6 +48,8 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     match &cli.command {
         Command::Devices(args) => devices::run(args),
         Command::Check(args) => check::run(args),
+        Command::Run(args) => run::run(args, interrupted),
+        Command::Validate(args) => validate::run(args, interrupted),
         Command::Test(args) => test::run(args, interrupted),
         Command::Weights(args) => weights::run(args, interrupted),
     }

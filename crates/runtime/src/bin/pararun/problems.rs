@@ -4,6 +4,7 @@ use std::path::Path;
 
 use paracompile_plan::{ReadError, read_front};
 use paracompile_runtime::bind::BindError;
+use paracompile_runtime::execute::RunError;
 use paracompile_runtime::input::InputError;
 use paracompile_runtime::model::ModelError;
 use paracompile_runtime::opencl::OpenclError;
@@ -68,5 +69,29 @@ pub(crate) fn plan(error: &ReadError, path: &Path) -> Failure {
                 "give one of the plan files that it names, in plans/ and baselines/ beside it",
             ),
         Err(_) => Failure::from_error(Kind::Plan, error).at(path),
+    }
+}
+
+/// A run that did not start, or did not end.
+pub(crate) fn run(error: &RunError, plan: &Path) -> Failure {
+    match error {
+        RunError::Opencl(error) => opencl(error),
+        RunError::Unsupported(operators) => {
+            let lines: Vec<String> = operators.iter().map(ToString::to_string).collect();
+            let message = format!("{} operators cannot be executed", operators.len());
+            Failure::new(Kind::Model, message).with_help(lines.join("\n"))
+        }
+        RunError::Invalid(violations) => {
+            let lines: Vec<String> = violations.iter().map(ToString::to_string).collect();
+            let message = "the plan is not a valid execution order of the model";
+            Failure::new(Kind::Plan, message).at(plan).with_help(lines.join("\n"))
+        }
+        RunError::OtherModel { .. } => Failure::from_error(Kind::Plan, error).at(plan),
+        RunError::Interrupted { .. } => Failure::from_error(Kind::Interrupted, error),
+        RunError::Input { .. } => Failure::from_error(Kind::Input, error),
+        RunError::TornMemory { .. } => Failure::from_error(Kind::Device, error).with_help(
+            "bind them to devices of one platform, or map the network with a profile that gives each a memory of its own",
+        ),
+        _ => Failure::from_error(Kind::Device, error),
     }
 }
