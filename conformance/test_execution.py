@@ -20,6 +20,8 @@ NETWORKS = [
     ("inception_v3", "vim3"),
     ("resnet50", "vim3"),
     ("mobilenet_v2", "vim3"),
+    # Batch normalisation stands apart in the file, and is folded into filters and biases.
+    ("raw/resnet50", "vim3"),
     ("vit_base_patch16_224", "vim3"),
     ("bert_base", "vim3"),
     ("pyschedcl_mha_h8", "vim3"),
