@@ -1,0 +1,217 @@
+//! The distinct tasks of models: what is measured once, however often it occurs.
+//!
+//! Two tasks are the same if their operators, attributes, shapes, types and wiring are; names and contents of weights do not count.
+
+use std::collections::BTreeMap;
+
+use paracompile_frontend::import::onnx::{Call, Elements, Program, ValueId};
+use paracompile_frontend::ir::{OpId, OpKind};
+use paracompile_plan::OpClass;
+
+use crate::lower::{Operand, Site, Spec, Task, Wire};
+
+/// A model with its name.
+#[derive(Debug)]
+pub struct ProfiledModel {
+    /// Its name: that of its file of costs.
+    pub name: String,
+    /// What it computes.
+    pub program: Program,
+}
+
+/// Operators that are measured as one task, wherever they occur.
+#[derive(Debug)]
+pub(super) struct Workload {
+    /// Class of the first operator.
+    pub(super) class: OpClass,
+    /// Each occurrence: index of the model and members; the first is measured.
+    pub(super) uses: Vec<(usize, Vec<OpId>)>,
+}
+
+/// The distinct tasks among `groups` of every model, in the order of their first occurrence.
+pub(super) fn workloads(models: &[ProfiledModel], groups: &[Vec<Vec<OpId>>]) -> Vec<Workload> {
+    let mut found: BTreeMap<String, usize> = BTreeMap::new();
+    let mut workloads: Vec<Workload> = Vec::new();
+    for (model, groups) in groups.iter().enumerate() {
+        let program = &models[model].program;
+        let wiring = Wiring::new(program);
+        for members in groups {
+            let Some(class) = members
+                .first()
+                .and_then(|&anchor| program.imported.graph.ops[anchor].class())
+            else {
+                continue;
+            };
+            let key = key(&wiring.task(members));
+            let index = *found.entry(key).or_insert_with(|| {
+                workloads.push(Workload {
+                    class,
+                    uses: Vec::new(),
+                });
+                workloads.len() - 1
+            });
+            workloads[index].uses.push((model, members.clone()));
+        }
+    }
+    workloads
+}
+
+/// A task with what lies outside of it.
+#[derive(Debug)]
+pub(super) struct WiredTask<'p> {
+    pub(super) task: Task<'p>,
+    /// What it reads, by position.
+    pub(super) operands: Vec<Operand<'p>>,
+    /// What it writes, by position.
+    pub(super) results: Vec<Spec>,
+}
+
+/// Who writes what in a program.
+#[derive(Debug)]
+pub(super) struct Wiring<'p> {
+    program: &'p Program,
+    /// Of the results of views: the value that they are views of.
+    viewed: BTreeMap<ValueId, ValueId>,
+}
+
+impl<'p> Wiring<'p> {
+    pub(super) fn new(program: &'p Program) -> Self {
+        let mut viewed: BTreeMap<ValueId, ValueId> = BTreeMap::new();
+        for (id, op) in program.imported.graph.ops.iter() {
+            let call = &program.calls[id.index()];
+            if let (OpKind::View, Some(Some(of))) = (op.kind, call.operands.first()) {
+                let of = viewed.get(of).copied().unwrap_or(*of);
+                viewed.extend(call.results.iter().flatten().map(|&result| (result, of)));
+            }
+        }
+        Self { program, viewed }
+    }
+
+    fn behind_views(&self, value: ValueId) -> ValueId {
+        self.viewed.get(&value).copied().unwrap_or(value)
+    }
+
+    /// Operators as one task, of which the last one alone writes what others read.
+    pub(super) fn task(&self, members: &[OpId]) -> WiredTask<'p> {
+        let mut wired = WiredTask {
+            task: Task {
+                sites: Vec::new(),
+                operands: Vec::new(),
+                results: Vec::new(),
+            },
+            operands: Vec::new(),
+            results: Vec::new(),
+        };
+        let mut outside: Vec<ValueId> = Vec::new();
+        let mut written: BTreeMap<ValueId, Wire> = BTreeMap::new();
+        for (site, &member) in members.iter().enumerate() {
+            let call = &self.program.calls[member.index()];
+            let wires = call.operands.iter().map(|operand| {
+                let value = (*operand)?;
+                if let Some(inside) = written.get(&self.behind_views(value)) {
+                    return Some(*inside);
+                }
+                let known = outside.iter().position(|&known| known == value);
+                Some(Wire::Outside(known.unwrap_or_else(|| {
+                    outside.push(value);
+                    wired.operands.push(self.operand(value));
+                    outside.len() - 1
+                })))
+            });
+            let wires: Vec<Option<Wire>> = wires.collect();
+            wired.task.operands.push(wires);
+            let is_last = site + 1 == members.len();
+            let mut places = Vec::new();
+            for (position, result) in call.results.iter().enumerate() {
+                if let Some(value) = *result {
+                    written.insert(
+                        value,
+                        Wire::Inside {
+                            site,
+                            result: position,
+                        },
+                    );
+                }
+                places.push(result.filter(|_| is_last).map(|value| {
+                    wired.results.push(self.spec(value));
+                    wired.results.len() - 1
+                }));
+            }
+            wired.task.results.push(places);
+            wired.task.sites.push(self.site(call));
+        }
+        wired
+    }
+
+    fn site(&self, call: &'p Call) -> Site<'p> {
+        Site {
+            call,
+            operands: call
+                .operands
+                .iter()
+                .map(|operand| operand.map(|value| self.operand(value)))
+                .collect(),
+            results: call
+                .results
+                .iter()
+                .map(|result| result.map(|value| self.spec(value)))
+                .collect(),
+        }
+    }
+
+    fn operand(&self, value: ValueId) -> Operand<'p> {
+        let known = &self.program.values[value];
+        Operand {
+            spec: self.spec(value),
+            is_constant: known.is_constant,
+            elements: known.elements.as_ref(),
+        }
+    }
+
+    fn spec(&self, value: ValueId) -> Spec {
+        let known = &self.program.values[value];
+        let extents = known.shape.0.iter();
+        Spec {
+            dtype: known.dtype,
+            shape: extents
+                .map(|&extent| usize::try_from(extent).unwrap_or(usize::MAX))
+                .collect(),
+        }
+    }
+}
+
+/// What makes two tasks the same.
+fn key(wired: &WiredTask<'_>) -> String {
+    let sites = wired.task.sites.iter().map(|site| {
+        let Call {
+            op_type,
+            domain,
+            opset,
+            attributes,
+            padding,
+            ..
+        } = site.call;
+        let operands = site.operands.iter().map(|operand| {
+            operand
+                .as_ref()
+                .map(|operand| (&operand.spec, operand.is_constant, parameter(operand)))
+        });
+        let operands: Vec<_> = operands.collect();
+        format!(
+            "{domain}:{op_type}:{opset} {attributes:?} {padding:?} {operands:?} {:?}",
+            site.results
+        )
+    });
+    let sites: Vec<String> = sites.collect();
+    format!(
+        "{sites:?} {:?} {:?}",
+        wired.task.operands, wired.task.results
+    )
+}
+
+/// Integers decide what runs; the numbers of a short weight do not.
+fn parameter<'p>(operand: &Operand<'p>) -> Option<&'p Elements> {
+    operand
+        .elements
+        .filter(|elements| matches!(elements, Elements::Integers(_)) || operand.spec.elements() <= 1)
+}
