@@ -10,4 +10,6 @@ pub mod lower;
 
 pub mod launch;
 
+pub mod execute;
+
 pub mod solo;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, CommandQueue};
+use opencl3::command_queue::CommandQueue;
 
 use crate::launch::{Place, Places, launches};
 use crate::lower::{Lowered, Phase, Target};
-use crate::opencl::{Context, DeviceInfo, Doing, Memory, OpenclError};
+use crate::opencl::{Context, DeviceInfo, Doing, Memory, OpenclError, QueueOrder};
 
 /// A device, a context of its own and a queue in order.
 #[derive(Debug)]
@@ -24,12 +24,7 @@ impl Solo {
     pub fn new(device: &DeviceInfo) -> Result<Self, OpenclError> {
         let id = device.device.id();
         let context = Context::new(&[id])?;
-        // SAFETY: the device belongs to the context.
-        #[expect(unsafe_code, reason = "creating a queue is unsafe by signature")]
-        let queue = unsafe {
-            CommandQueue::create_with_properties(context.inner(), id, CL_QUEUE_PROFILING_ENABLE, 0)
-        }
-        .doing(|| "creating a queue".to_owned())?;
+        let queue = context.queue(id, QueueOrder::InOrder)?;
         Ok(Self {
             target: device.target(device.compute_units),
             context,

@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 use std::ptr;
 use std::sync::{Arc, Mutex};
 
-use opencl3::command_queue::CommandQueue;
+use opencl3::command_queue::{
+    CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROFILING_ENABLE, CommandQueue,
+};
 use opencl3::context::Context as ClContext;
-use opencl3::device::Device;
+use opencl3::device::{CL_DEVICE_TYPE_CPU, Device};
 use opencl3::kernel::Kernel;
-use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem};
+use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, CL_MEM_USE_HOST_PTR, ClMem};
 use opencl3::program::Program;
 use opencl3::types::{CL_BLOCKING, cl_device_id, cl_mem};
 
+use super::host_bytes::HostBytes;
 use super::{Doing, OpenclError};
 use crate::lower::Source;
 
@@ -20,9 +23,20 @@ const COMMON: &str = include_str!("../kernels/common.cl");
 /// Devices of one platform that share buffers, and the programs built for them, each once.
 #[derive(Debug)]
 pub struct Context {
+    index: usize,
     context: ClContext,
     devices: Vec<cl_device_id>,
     programs: Mutex<BTreeMap<(&'static str, String), Arc<Program>>>,
+    is_zero_copy: bool,
+}
+
+/// Whether a queue runs its commands in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueOrder {
+    /// One after another.
+    InOrder,
+    /// As soon as what they wait for has ended.
+    OutOfOrder,
 }
 
 // SAFETY: device ids are handles that OpenCL lets every thread use.
@@ -35,13 +49,22 @@ unsafe impl Sync for Context {}
 impl Context {
     /// A context of `devices`, which belong to one platform.
     pub fn new(devices: &[cl_device_id]) -> Result<Self, OpenclError> {
+        Self::numbered(0, devices)
+    }
+
+    /// The same, as one of several contexts.
+    pub fn numbered(index: usize, devices: &[cl_device_id]) -> Result<Self, OpenclError> {
         let context = ClContext::from_devices(devices, &[], None, ptr::null_mut())
             .doing(|| format!("making a context of {} devices", devices.len()))?;
-        Ok(Self {
+        let mut made = Self {
+            index,
             context,
             devices: devices.to_vec(),
             programs: Mutex::default(),
-        })
+            is_zero_copy: false,
+        };
+        made.is_zero_copy = made.tries_zero_copy()?;
+        Ok(made)
     }
 
     /// The context itself.
@@ -103,18 +126,92 @@ impl Context {
 
     /// Memory of `bytes` bytes; a tensor without elements has one byte.
     pub fn allocate(&self, bytes: usize) -> Result<Arc<Memory>, OpenclError> {
-        // SAFETY: no host pointer is handed over.
+        let shared = match self.is_zero_copy {
+            true => Some(
+                HostBytes::zeroed(bytes).ok_or_else(|| OpenclError::OutOfMemory {
+                    doing: format!("allocating {bytes} bytes"),
+                    name: "no memory on the host".to_owned(),
+                })?,
+            ),
+            false => None,
+        };
+        let (flags, pointer) = match &shared {
+            Some(host) => (CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, host.pointer()),
+            None => (CL_MEM_READ_WRITE, ptr::null_mut()),
+        };
+        // SAFETY: the host's bytes, if any, live as long as the buffer.
         #[expect(unsafe_code, reason = "creating a buffer is unsafe by signature")]
-        let buffer = unsafe {
-            Buffer::<u8>::create(
-                &self.context,
-                CL_MEM_READ_WRITE,
-                bytes.max(1),
-                ptr::null_mut(),
-            )
+        let buffer = unsafe { Buffer::<u8>::create(&self.context, flags, bytes.max(1), pointer) }
+            .doing(|| format!("allocating {bytes} bytes"))?;
+        Ok(Arc::new(Memory {
+            buffer,
+            bytes,
+            context: self.index,
+            shared,
+        }))
+    }
+
+    /// Whether the host sees what devices write into its memory without any command.
+    ///
+    /// True for CPUs in practice, and tried out rather than assumed: a command fills such memory, and the host looks.
+    fn tries_zero_copy(&self) -> Result<bool, OpenclError> {
+        const BYTES: usize = 64;
+        const PATTERN: u8 = 0xa5;
+        let is_cpu = |&id: &cl_device_id| {
+            let kind = Device::new(id).dev_type();
+            kind.is_ok_and(|kind| kind & CL_DEVICE_TYPE_CPU != 0)
+        };
+        if !self.devices.iter().all(is_cpu) {
+            return Ok(false);
         }
-        .doing(|| format!("allocating {bytes} bytes"))?;
-        Ok(Arc::new(Memory { buffer, bytes }))
+        let Some(host) = HostBytes::zeroed(BYTES) else {
+            return Ok(false);
+        };
+        let queue = self.queue(self.devices[0], QueueOrder::InOrder)?;
+        // SAFETY: the host's bytes outlive the buffer, which is dropped first.
+        #[expect(
+            unsafe_code,
+            reason = "creating and filling a buffer are unsafe by signature"
+        )]
+        unsafe {
+            let flags = CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR;
+            let mut buffer = Buffer::<u8>::create(&self.context, flags, BYTES, host.pointer())
+                .doing(|| "sharing memory of the host".to_owned())?;
+            queue
+                .enqueue_fill_buffer(&mut buffer, &[PATTERN], 0, BYTES, &[])
+                .doing(|| "filling shared memory".to_owned())?;
+            queue
+                .finish()
+                .doing(|| "filling shared memory".to_owned())?;
+            let is_seen =
+                (0..BYTES).all(|at| host.pointer().cast::<u8>().add(at).read_volatile() == PATTERN);
+            drop(buffer);
+            Ok(is_seen)
+        }
+    }
+
+    /// A queue of one of the context's devices, with profiling.
+    pub fn queue(
+        &self,
+        device: cl_device_id,
+        order: QueueOrder,
+    ) -> Result<CommandQueue, OpenclError> {
+        let properties = match order {
+            QueueOrder::InOrder => CL_QUEUE_PROFILING_ENABLE,
+            QueueOrder::OutOfOrder => {
+                CL_QUEUE_PROFILING_ENABLE | CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
+            }
+        };
+        // SAFETY: the device belongs to the context, or OpenCL refuses it.
+        #[expect(unsafe_code, reason = "creating a queue is unsafe by signature")]
+        let queue =
+            unsafe { CommandQueue::create_with_properties(&self.context, device, properties, 0) };
+        queue.doing(|| "creating a queue".to_owned())
+    }
+
+    /// The devices of the context.
+    pub fn devices(&self) -> &[cl_device_id] {
+        &self.devices
     }
 }
 
@@ -123,18 +220,38 @@ impl Context {
 pub struct Memory {
     buffer: Buffer<u8>,
     bytes: usize,
+    context: usize,
+    /// The bytes themselves, where host and devices share them; dropped after the buffer.
+    shared: Option<HostBytes>,
 }
 
 impl Memory {
+    /// Where the host finds the bytes, if it shares them with the devices.
+    pub fn shared(&self) -> Option<*mut u8> {
+        self.shared.as_ref().map(|host| host.pointer().cast())
+    }
+
     /// Its size in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// The index of its context.
+    pub fn context(&self) -> usize {
+        self.context
     }
 
     /// The handle for calls of OpenCL.
     pub fn handle(&self) -> cl_mem {
         self.buffer.get()
     }
+}
+
+/// Where a range of memory lies for the host, if it shares the memory and the range is within.
+fn within(memory: &Memory, offset: usize, length: usize) -> Option<*mut u8> {
+    let end = offset.checked_add(length)?;
+    let pointer = memory.shared()?;
+    (end <= memory.bytes()).then(|| pointer.wrapping_add(offset))
 }
 
 /// Writes `bytes` from position `offset` on, and waits until it is done.
@@ -145,6 +262,14 @@ pub fn write(
     bytes: &[u8],
 ) -> Result<(), OpenclError> {
     let doing = || format!("writing {} bytes", bytes.len());
+    if let Some(pointer) = within(memory, offset, bytes.len()) {
+        // SAFETY: the range lies within the memory, and whoever calls has waited for what uses it.
+        #[expect(unsafe_code, reason = "devices share these bytes")]
+        unsafe {
+            ptr::copy_nonoverlapping(bytes.as_ptr(), pointer, bytes.len());
+        }
+        return Ok(());
+    }
     // SAFETY: the call blocks, so `bytes` outlives it; OpenCL refuses what does not fit the buffer.
     #[expect(
         unsafe_code,
@@ -175,6 +300,14 @@ pub fn read(
     bytes: &mut [u8],
 ) -> Result<(), OpenclError> {
     let doing = format!("reading {} bytes", bytes.len());
+    if let Some(pointer) = within(memory, offset, bytes.len()) {
+        // SAFETY: the range lies within the memory, and whoever calls has waited for what writes it.
+        #[expect(unsafe_code, reason = "devices share these bytes")]
+        unsafe {
+            ptr::copy_nonoverlapping(pointer, bytes.as_mut_ptr(), bytes.len());
+        }
+        return Ok(());
+    }
     // SAFETY: the call blocks, so `bytes` outlives it; OpenCL refuses what does not fit the buffer.
     #[expect(unsafe_code, reason = "reading is unsafe by signature")]
     let event =

@@ -6,7 +6,9 @@ mod device;
 
 mod error;
 
-pub use context::{Context, Memory, read, write};
+mod host_bytes;
+
+pub use context::{Context, Memory, QueueOrder, read, write};
 pub use device::{DeviceInfo, DeviceKind, devices};
 pub use error::{OpenclError, code_name};
 

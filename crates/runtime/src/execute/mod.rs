@@ -1,0 +1,35 @@
+//! Execution of a plan: everything is prepared once, and a frame only enqueues.
+//!
+//! [`order`] dissolves the plan's markers into waits of nodes on nodes, [`planned`] resolves tasks, [`memory`] decides which buffers are one and
+//! allocates them, [`prepare`] builds launches for every copy, [`stream`] enqueues frames and takes the times of their events.
+//! What crosses contexts goes through the host: [`moves`].
+
+mod clock;
+
+mod completion;
+
+mod delay;
+
+mod error;
+
+mod memory;
+
+mod moves;
+
+mod order;
+
+mod planned;
+
+mod prepare;
+
+mod stream;
+
+mod timeline;
+
+pub use error::RunError;
+pub use memory::Bound;
+pub use order::{After, Node, Order, StageEnds, Work, order};
+pub use planned::{Lookup, Planned, Source};
+pub use prepare::{Options, Port, Prepared, prepare};
+pub use stream::{Feed, Mode, Request, Sink};
+pub use timeline::{Frame, Overtaken, Span, Timeline};

@@ -1,0 +1,574 @@
+//! Everything that is done once: contexts, queues, memory, weights, and launches with their arguments for every copy.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use opencl3::command_queue::CommandQueue;
+use paracompile_frontend::import::onnx::{Program, ValueId};
+use paracompile_plan::plan::{BufferKind, Plan};
+
+use crate::launch::{Launch, Place, Places, launches};
+use crate::lower::{Lowered, Phase, Spec, Unsupported, lower_task};
+use crate::opencl::{Context, Doing, Memory, OpenclError, QueueOrder, write};
+
+use super::clock::{Clock, offset};
+use super::memory::{Bound, Home, Layout, Store, is_compute};
+use super::moves::Mover;
+use super::order::{Order, Work, order};
+use super::planned::{Lookup, Planned, Source};
+use super::{RunError, delay};
+
+/// How a plan is prepared.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Frames under way at most: a power of two, and more than stages for full throughput.
+    pub depth: usize,
+    /// Random delays before tasks, to try out orders that do not happen by themselves.
+    pub delays: Option<u64>,
+}
+
+impl Options {
+    /// Enough frames under way to keep every stage of `plan` busy.
+    pub fn for_plan(plan: &Plan) -> Self {
+        Self {
+            depth: (plan.stages.len() + 2).next_power_of_two(),
+            delays: None,
+        }
+    }
+}
+
+/// A plan with everything that a frame enqueues.
+#[derive(Debug)]
+pub struct Prepared {
+    pub(super) order: Order,
+    pub(super) layout: Layout,
+    pub(super) options: Options,
+    /// By node.
+    pub(super) nodes: Vec<Enqueued>,
+    /// By queue of the plan; compute queues alone.
+    pub(super) queues: Vec<Option<CommandQueue>>,
+    /// A queue in order of each context, for the host's own reads and writes.
+    pub(super) host_queues: Vec<CommandQueue>,
+    /// Device time to host time, by queue of the plan.
+    pub(super) offsets: Vec<i64>,
+    pub(super) stores: Vec<Vec<Store>>,
+    pub(super) movers: BTreeMap<u32, Mover>,
+    pub(super) clock: Clock,
+    /// Delay launches by queue, of several lengths.
+    pub(super) delays: BTreeMap<u32, Vec<Launch>>,
+    /// Contexts, other than that of a task itself, of tasks that wait for it, by node.
+    pub(super) foreign: Vec<Vec<usize>>,
+    /// Whether the host waits for the node, by node: a stage ends with it.
+    pub(super) is_last: Vec<bool>,
+    /// What people call the nodes.
+    pub(super) labels: Vec<String>,
+    /// Inputs of the network.
+    pub inputs: Vec<Port>,
+    /// Outputs of the network.
+    pub outputs: Vec<Port>,
+    /// Bytes that were allocated, by context; the last entry is the host's.
+    pub allocated: Vec<u64>,
+    /// Kernel launches a frame.
+    pub launches: usize,
+}
+
+/// An input or output of the network.
+#[derive(Clone, Debug)]
+pub struct Port {
+    /// Its name.
+    pub name: String,
+    /// Type and extents.
+    pub spec: Spec,
+    /// The buffer that holds it.
+    pub(super) buffer: u32,
+}
+
+/// What a node enqueues.
+#[derive(Debug)]
+pub(super) enum Enqueued {
+    /// Launches on a queue, by frame modulo their number.
+    Task {
+        queue: u32,
+        context: usize,
+        variants: Vec<Vec<Launch>>,
+    },
+    /// A move between contexts.
+    Move {
+        mover: u32,
+        from: u32,
+        to: u32,
+        bytes: usize,
+        /// Contexts whose nodes wait for it.
+        waiting: Vec<usize>,
+    },
+}
+
+/// Prepares `plan` on bound devices; `constants` has the bytes of every constant that operators read.
+pub fn prepare(
+    plan: &Plan,
+    program: &Program,
+    bound: &[Bound],
+    constants: &BTreeMap<ValueId, Vec<u8>>,
+    options: Options,
+) -> Result<Prepared, RunError> {
+    let lookup = Lookup::new(program);
+    let planned = resolve(plan, &lookup)?;
+    let lowered = lower_all(plan, &planned, bound)?;
+    let layout = Layout::new(plan, bound, options.depth)?;
+    let clock = Clock::start();
+    let mut builder = Builder::new(plan, bound, layout, clock)?;
+    builder.allocate()?;
+    builder.write_weights(&lookup, constants)?;
+    let order = order(plan, |transfer| builder.layout.is_nothing(plan, transfer));
+    let mut nodes = Vec::new();
+    let mut labels = Vec::new();
+    let mut count = 0;
+    for (index, node) in order.nodes.iter().enumerate() {
+        match node.work {
+            Work::Task(task) => {
+                let at = task as usize;
+                let variants = builder.task(at, &planned[at], &lowered[at], constants)?;
+                count += variants.first().map_or(0, Vec::len);
+                labels.push(task_label(&planned[at]));
+                nodes.push(Enqueued::Task {
+                    queue: node.queue,
+                    context: builder.context_of_queue(node.queue),
+                    variants,
+                });
+            }
+            Work::Transfer(transfer) => {
+                let transfer = &plan.transfers[transfer as usize];
+                let target = &plan.buffers[transfer.to_buffer as usize];
+                labels.push(format!("move of `{}` to {}", target.tensor, target.memory));
+                nodes.push(Enqueued::Move {
+                    mover: node.queue,
+                    from: transfer.from_buffer,
+                    to: transfer.to_buffer,
+                    bytes: usize::try_from(transfer.bytes.count()).unwrap_or(usize::MAX),
+                    waiting: builder.waiting(&order, index),
+                });
+            }
+        }
+    }
+    builder.finish(order, nodes, labels, options, program, count)
+}
+
+fn resolve<'p>(plan: &Plan, lookup: &Lookup<'p>) -> Result<Vec<Planned<'p>>, RunError> {
+    plan.tasks
+        .iter()
+        .map(|task| lookup.task(plan, task))
+        .collect()
+}
+
+/// Lowers every task for its device; all that cannot be is reported at once.
+fn lower_all(
+    plan: &Plan,
+    planned: &[Planned<'_>],
+    bound: &[Bound],
+) -> Result<Vec<Lowered>, RunError> {
+    let mut lowered = Vec::new();
+    let mut unsupported: Vec<Unsupported> = Vec::new();
+    for (task, planned) in plan.tasks.iter().zip(planned) {
+        let processor = &plan.queues[task.queue as usize].processor;
+        let bound = bound.iter().find(|bound| bound.processor == *processor);
+        let bound = bound.ok_or_else(|| RunError::Unbound(processor.clone()))?;
+        match lower_task(&planned.task, &bound.target()) {
+            Ok(found) => lowered.push(found),
+            Err(error) => unsupported.push(error),
+        }
+    }
+    if unsupported.is_empty() {
+        Ok(lowered)
+    } else {
+        Err(RunError::Unsupported(unsupported))
+    }
+}
+
+fn task_label(planned: &Planned<'_>) -> String {
+    let names = planned
+        .task
+        .sites
+        .iter()
+        .map(|site| site.call.name.as_str());
+    names.collect::<Vec<_>>().join(" + ")
+}
+
+struct Builder<'b> {
+    plan: &'b Plan,
+    layout: Layout,
+    queues: Vec<Option<CommandQueue>>,
+    host_queues: Vec<CommandQueue>,
+    offsets: Vec<i64>,
+    clock: Clock,
+    stores: Vec<Vec<Store>>,
+    allocated: Vec<u64>,
+    /// Scratch that tasks of a queue share, since they run one after another.
+    pools: HashMap<u32, Vec<Arc<Memory>>>,
+    /// Constants that the plan does not count, by context.
+    extra: HashMap<(ValueId, usize), Arc<Memory>>,
+}
+
+impl<'b> Builder<'b> {
+    fn new(
+        plan: &'b Plan,
+        bound: &[Bound],
+        layout: Layout,
+        clock: Clock,
+    ) -> Result<Self, RunError> {
+        let mut queues = Vec::new();
+        let mut offsets = Vec::new();
+        for (index, queue) in plan.queues.iter().enumerate() {
+            let is_compute = is_compute(plan, u32::try_from(index).unwrap_or(u32::MAX));
+            let bound = bound
+                .iter()
+                .find(|bound| bound.processor == queue.processor);
+            let (Some(bound), true) = (bound, is_compute) else {
+                queues.push(None);
+                offsets.push(0);
+                continue;
+            };
+            let context = &layout.contexts[layout.context_of[&bound.processor]];
+            let queue = context.queue(bound.id, QueueOrder::InOrder)?;
+            offsets.push(offset(&queue, clock)?);
+            queues.push(Some(queue));
+        }
+        let host_queues = layout
+            .contexts
+            .iter()
+            .map(|context| context.queue(context.devices()[0], QueueOrder::InOrder))
+            .collect::<Result<Vec<_>, _>>()?;
+        let contexts = layout.contexts.len();
+        Ok(Self {
+            plan,
+            layout,
+            queues,
+            host_queues,
+            offsets,
+            clock,
+            stores: Vec::new(),
+            allocated: vec![0; contexts + 1],
+            pools: HashMap::new(),
+            extra: HashMap::new(),
+        })
+    }
+
+    fn context_of_queue(&self, queue: u32) -> usize {
+        let processor = &self.plan.queues[queue as usize].processor;
+        self.layout.context_of[processor]
+    }
+
+    /// Memory for all buffers but workspaces, which are as large as a model of the chip says and not as our kernels need.
+    fn allocate(&mut self) -> Result<(), RunError> {
+        let mut is_used = vec![false; self.plan.buffers.len()];
+        for (index, buffer) in self.plan.buffers.iter().enumerate() {
+            if buffer.kind != BufferKind::Workspace {
+                is_used[self.layout.pieces[index]] = true;
+            }
+        }
+        for (piece, is_used) in is_used.into_iter().enumerate() {
+            let copies = if is_used {
+                self.layout.copies[piece]
+            } else {
+                0
+            };
+            let mut stores = Vec::new();
+            for _ in 0..copies {
+                stores.push(self.layout.allocate(piece)?);
+                let at = match self.layout.piece_homes[piece] {
+                    Home::Context(context) => context,
+                    Home::Host => self.allocated.len() - 1,
+                };
+                self.allocated[at] += self.layout.bytes[piece] as u64;
+            }
+            self.stores.push(stores);
+        }
+        Ok(())
+    }
+
+    fn new_memory(&mut self, context: usize, bytes: usize) -> Result<Arc<Memory>, OpenclError> {
+        self.allocated[context] += bytes as u64;
+        self.layout.contexts[context].allocate(bytes)
+    }
+
+    fn write_weights(
+        &mut self,
+        lookup: &Lookup<'_>,
+        constants: &BTreeMap<ValueId, Vec<u8>>,
+    ) -> Result<(), RunError> {
+        for (index, buffer) in self.plan.buffers.iter().enumerate() {
+            if buffer.kind != BufferKind::Weight {
+                continue;
+            }
+            let value = lookup.weight(&buffer.tensor)?;
+            let bytes = constants.get(&value).ok_or_else(|| RunError::OtherModel {
+                what: format!("the elements of weight `{}`", buffer.tensor),
+            })?;
+            for store in &self.stores[self.layout.pieces[index]] {
+                match store {
+                    Store::Device(memory) => {
+                        write(&self.host_queues[memory.context()], memory, 0, bytes)?;
+                    }
+                    Store::Host(_) => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A buffer's place for a frame.
+    fn place(&self, buffer: u32, frame: usize) -> Option<Place> {
+        let stores = &self.stores[self.layout.pieces[buffer as usize]];
+        match &stores[frame % stores.len()] {
+            Store::Device(memory) => Some(Place {
+                memory: Arc::clone(memory),
+                first: 0,
+            }),
+            Store::Host(_) => None,
+        }
+    }
+
+    fn constant(
+        &mut self,
+        value: ValueId,
+        context: usize,
+        constants: &BTreeMap<ValueId, Vec<u8>>,
+    ) -> Result<Option<Place>, RunError> {
+        if let Some(memory) = self.extra.get(&(value, context)) {
+            return Ok(Some(Place {
+                memory: Arc::clone(memory),
+                first: 0,
+            }));
+        }
+        let Some(bytes) = constants.get(&value) else {
+            return Ok(None);
+        };
+        let memory = self.filled(context, bytes)?;
+        self.extra.insert((value, context), Arc::clone(&memory));
+        Ok(Some(Place { memory, first: 0 }))
+    }
+
+    fn filled(&mut self, context: usize, bytes: &[u8]) -> Result<Arc<Memory>, OpenclError> {
+        let memory = self.new_memory(context, bytes.len())?;
+        if !bytes.is_empty() {
+            write(&self.host_queues[context], &memory, 0, bytes)?;
+        }
+        Ok(memory)
+    }
+
+    /// The launches of a task, by frame modulo their number; its setup runs at once.
+    fn task(
+        &mut self,
+        index: usize,
+        planned: &Planned<'_>,
+        lowered: &Lowered,
+        constants: &BTreeMap<ValueId, Vec<u8>>,
+    ) -> Result<Vec<Vec<Launch>>, RunError> {
+        let queue = self.plan.tasks[index].queue;
+        let context = self.context_of_queue(queue);
+        let mut places = Places {
+            scratch: self.scratch(queue, context, lowered)?,
+            ..Places::default()
+        };
+        for table in &lowered.tables {
+            places.tables.push(self.filled(context, table)?);
+        }
+        let buffers = planned.operands.iter().filter_map(|source| match source {
+            Source::Buffer(buffer) => Some(*buffer),
+            Source::Constant(_) => None,
+        });
+        let touched: Vec<u32> = buffers.chain(planned.results.iter().copied()).collect();
+        let copies = touched.iter().map(|&buffer| self.layout.copies_of(buffer));
+        // All are powers of two, so the largest is their least common multiple.
+        let period = copies.max().unwrap_or(1);
+        let mut variants = Vec::new();
+        for frame in 0..period {
+            places.operands.clear();
+            for source in &planned.operands {
+                let place = match *source {
+                    Source::Buffer(buffer) => self.place(buffer, frame),
+                    Source::Constant(value) => self.constant(value, context, constants)?,
+                };
+                places.operands.push(place);
+            }
+            places.results = planned
+                .results
+                .iter()
+                .map(|&buffer| self.place(buffer, frame))
+                .collect();
+            let device = &self.layout.contexts[context];
+            if frame == 0 {
+                self.set_up(queue, device, lowered, &places)?;
+            }
+            variants.push(launches(device, lowered, &places, Phase::Frame)?);
+        }
+        Ok(variants)
+    }
+
+    fn set_up(
+        &self,
+        queue: u32,
+        context: &Context,
+        lowered: &Lowered,
+        places: &Places,
+    ) -> Result<(), RunError> {
+        let queue = self.queues[queue as usize].as_ref();
+        let queue = queue.expect("tasks are on compute queues");
+        let setup = launches(context, lowered, places, Phase::Setup)?;
+        for launch in &setup {
+            launch.enqueue(queue, &[])?;
+        }
+        if !setup.is_empty() {
+            queue.finish().doing(|| "preparing weights".to_owned())?;
+        }
+        Ok(())
+    }
+
+    fn scratch(
+        &mut self,
+        queue: u32,
+        context: usize,
+        lowered: &Lowered,
+    ) -> Result<Vec<Arc<Memory>>, RunError> {
+        let lives_on = lowered.steps.iter().any(|step| step.phase == Phase::Setup);
+        let mut scratch = Vec::new();
+        for (slot, &bytes) in lowered.scratch.iter().enumerate() {
+            let pooled = self.pools.get(&queue).and_then(|pool| pool.get(slot));
+            let pooled = pooled.filter(|memory| !lives_on && memory.bytes() >= bytes);
+            if let Some(memory) = pooled {
+                scratch.push(Arc::clone(memory));
+                continue;
+            }
+            let memory = self.new_memory(context, bytes)?;
+            if !lives_on {
+                let pool = self.pools.entry(queue).or_default();
+                match pool.get_mut(slot) {
+                    Some(place) => *place = Arc::clone(&memory),
+                    None => pool.push(Arc::clone(&memory)),
+                }
+            }
+            scratch.push(memory);
+        }
+        Ok(scratch)
+    }
+
+    /// Contexts with tasks that wait for node `index`.
+    fn waiting(&self, order: &Order, index: usize) -> Vec<usize> {
+        let mut contexts: Vec<usize> = order
+            .nodes
+            .iter()
+            .filter(|node| node.after.iter().any(|after| after.node == index))
+            .filter(|node| matches!(node.work, Work::Task(_)))
+            .map(|node| self.context_of_queue(node.queue))
+            .filter(|&context| match order.nodes[index].work {
+                Work::Task(_) => context != self.context_of_queue(order.nodes[index].queue),
+                Work::Transfer(_) => true,
+            })
+            .collect();
+        contexts.sort_unstable();
+        contexts.dedup();
+        contexts
+    }
+
+    fn finish(
+        mut self,
+        order: Order,
+        nodes: Vec<Enqueued>,
+        labels: Vec<String>,
+        options: Options,
+        program: &Program,
+        launches: usize,
+    ) -> Result<Prepared, RunError> {
+        let mut movers = BTreeMap::new();
+        for node in &nodes {
+            if let Enqueued::Move { mover, .. } = node
+                && !movers.contains_key(mover)
+            {
+                let started = Mover::start(&self.layout.contexts, self.clock)?;
+                movers.insert(*mover, started);
+            }
+        }
+        let mut delays = BTreeMap::new();
+        if options.delays.is_some() {
+            for queue in 0..self.plan.queues.len() {
+                let queue = u32::try_from(queue).expect("plans have few queues");
+                if is_compute(self.plan, queue) {
+                    let context = self.context_of_queue(queue);
+                    let sink = self.new_memory(context, delay::SINK_BYTES)?;
+                    let launches = delay::launches(&self.layout.contexts[context], &sink)?;
+                    delays.insert(queue, launches);
+                }
+            }
+        }
+        let graph = &program.imported.graph;
+        let ports = Ports {
+            plan: self.plan,
+            lookup: &Lookup::new(program),
+        };
+        let foreign = (0..order.nodes.len())
+            .map(|node| self.waiting(&order, node))
+            .collect();
+        let mut is_last = vec![false; order.nodes.len()];
+        for after in order.stages.iter().flat_map(|stage| &stage.end) {
+            is_last[after.node] = true;
+        }
+        Ok(Prepared {
+            foreign,
+            is_last,
+            inputs: ports.of(&graph.inputs, program, BufferKind::Input)?,
+            outputs: ports.of(&graph.outputs, program, BufferKind::Output)?,
+            order,
+            layout: self.layout,
+            options,
+            nodes,
+            queues: self.queues,
+            host_queues: self.host_queues,
+            offsets: self.offsets,
+            stores: self.stores,
+            movers,
+            clock: self.clock,
+            delays,
+            labels,
+            allocated: self.allocated,
+            launches,
+        })
+    }
+}
+
+struct Ports<'o> {
+    plan: &'o Plan,
+    lookup: &'o Lookup<'o>,
+}
+
+impl Ports<'_> {
+    fn of(
+        &self,
+        tensors: &[paracompile_frontend::ir::TensorId],
+        program: &Program,
+        kind: BufferKind,
+    ) -> Result<Vec<Port>, RunError> {
+        let graph = &program.imported.graph;
+        let port = |&tensor: &paracompile_frontend::ir::TensorId| {
+            let storage = self.lookup.storage(tensor);
+            let stored = &graph.tensors[storage].name;
+            let named = || {
+                self.plan
+                    .buffers
+                    .iter()
+                    .filter(|buffer| buffer.tensor == *stored)
+            };
+            // An output that is an input is there already.
+            let buffer = named()
+                .find(|buffer| buffer.kind == kind)
+                .or_else(|| named().find(|buffer| buffer.kind == BufferKind::Input));
+            let buffer = buffer.ok_or_else(|| RunError::OtherModel {
+                what: format!("the buffer of `{stored}`"),
+            })?;
+            Ok(Port {
+                name: graph.tensors[tensor].name.clone(),
+                spec: self.lookup.spec(program.tensors[tensor.index()]),
+                buffer: buffer.id,
+            })
+        };
+        tensors.iter().map(port).collect()
+    }
+}

@@ -1,0 +1,525 @@
+//! Enqueues frames, and takes the times of their events when they are complete.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use opencl3::event::Event;
+use opencl3::types::cl_event;
+
+use crate::opencl::{Doing, OpenclError, code_name, read, write};
+
+use super::RunError;
+use super::completion::{Completion, Countdown, Signal, when_ended};
+use super::memory::Store;
+use super::moves::Move;
+use super::order::{After, Work};
+use super::prepare::{Enqueued, Prepared};
+use super::timeline::{Frame, Span, Timeline};
+
+/// When frames are admitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// When the one before has left the pipeline.
+    Alone,
+    /// As soon as the first stage can take them.
+    Stream,
+    /// At this interval.
+    Paced(Duration),
+}
+
+/// What to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'r> {
+    /// When frames are admitted.
+    pub mode: Mode,
+    /// How many.
+    pub frames: usize,
+    /// The run ends with an error if nothing ends for so long.
+    pub patience: Duration,
+    /// Set when the user wants the run to end.
+    pub interrupted: &'r AtomicBool,
+}
+
+/// Provides the inputs of a frame, in the order of the network's.
+pub type Feed<'f> = &'f mut (dyn FnMut(usize) -> Vec<Vec<u8>> + 'f);
+
+/// Takes the outputs of a frame, in the order of the network's.
+pub type Sink<'f> = &'f mut (dyn FnMut(usize, Vec<Vec<u8>>) + 'f);
+
+impl Prepared {
+    /// Writes the same inputs for all frames.
+    pub fn set_inputs(&self, inputs: &[Vec<u8>]) -> Result<(), RunError> {
+        for frame in 0..self.options.depth.max(1) {
+            self.write_inputs(frame, inputs)?;
+        }
+        // A piece may have more copies than frames are under way.
+        let most = self.inputs.iter();
+        let most = most.map(|port| self.layout.copies_of(port.buffer)).max();
+        for frame in self.options.depth..most.unwrap_or(0) {
+            self.write_inputs(frame, inputs)?;
+        }
+        Ok(())
+    }
+
+    fn write_inputs(&self, frame: usize, inputs: &[Vec<u8>]) -> Result<(), RunError> {
+        for (port, bytes) in self.inputs.iter().zip(inputs) {
+            let expected = port.spec.bytes();
+            if bytes.len() != expected {
+                return Err(RunError::Input {
+                    name: port.name.clone(),
+                    expected,
+                    found: bytes.len(),
+                });
+            }
+            match self.store(port.buffer, frame) {
+                Store::Device(memory) if !bytes.is_empty() => {
+                    write(&self.host_queues[memory.context()], memory, 0, bytes)?;
+                }
+                Store::Device(_) => {}
+                Store::Host(store) => {
+                    store.lock().expect("no holder panics")[..expected].copy_from_slice(bytes);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn read_outputs(&self, frame: usize) -> Result<Vec<Vec<u8>>, RunError> {
+        self.outputs
+            .iter()
+            .map(|port| {
+                let mut bytes = vec![0; port.spec.bytes()];
+                match self.store(port.buffer, frame) {
+                    Store::Device(memory) if !bytes.is_empty() => {
+                        read(&self.host_queues[memory.context()], memory, 0, &mut bytes)?;
+                    }
+                    Store::Device(_) => {}
+                    Store::Host(store) => {
+                        let store = store.lock().expect("no holder panics");
+                        let length = bytes.len();
+                        bytes.copy_from_slice(&store[..length]);
+                    }
+                }
+                Ok(bytes)
+            })
+            .collect()
+    }
+
+    fn store(&self, buffer: u32, frame: usize) -> &Store {
+        let stores = &self.stores[self.layout.pieces[buffer as usize]];
+        &stores[frame % stores.len()]
+    }
+
+    /// Runs frames; their inputs are those of [`Prepared::set_inputs`] unless `feed` provides others.
+    pub fn run<'s>(
+        &'s self,
+        request: Request<'s>,
+        feed: Option<Feed<'s>>,
+        sink: Option<Sink<'s>>,
+    ) -> Result<Timeline, RunError> {
+        let window = self.options.depth + self.order.deepest as usize + 1;
+        let mut stream = Stream {
+            prepared: self,
+            request,
+            window: (0..window).map(|_| Vec::new()).collect(),
+            admitted: vec![(0, 0); window],
+            timeline: Timeline::default(),
+            ended: Arc::new(Ended::default()),
+            feed,
+            sink,
+            random: self.options.delays.unwrap_or(0) | 1,
+        };
+        let result = stream.run();
+        if result.is_err() {
+            stream.give_up();
+        }
+        result.map(|()| stream.timeline)
+    }
+}
+
+/// Tells the host that something ended.
+#[derive(Debug, Default)]
+struct Ended {
+    count: Mutex<u64>,
+    changed: Condvar,
+}
+
+/// A node of a frame under way.
+struct Fired {
+    /// The first and last event, of a task.
+    events: Option<(Event, Option<Event>)>,
+    /// The end, of a move.
+    completion: Option<Arc<Completion>>,
+    /// Events of other contexts that stand for its end.
+    signals: Vec<(usize, Arc<Signal>)>,
+}
+
+struct Stream<'s> {
+    prepared: &'s Prepared,
+    request: Request<'s>,
+    /// Nodes by frame modulo the window.
+    window: Vec<Vec<Fired>>,
+    admitted: Vec<(i64, i64)>,
+    timeline: Timeline,
+    ended: Arc<Ended>,
+    feed: Option<Feed<'s>>,
+    sink: Option<Sink<'s>>,
+    random: u64,
+}
+
+impl Stream<'_> {
+    fn run(&mut self) -> Result<(), RunError> {
+        let depth = match self.request.mode {
+            Mode::Alone => 1,
+            Mode::Stream | Mode::Paced(_) => self.prepared.options.depth,
+        };
+        let start = Instant::now();
+        for frame in 0..self.request.frames {
+            if let Some(due) = frame.checked_sub(depth) {
+                self.retire(due)?;
+            }
+            if let Mode::Paced(interval) = self.request.mode {
+                let due = start + interval * u32::try_from(frame).unwrap_or(u32::MAX);
+                std::thread::sleep(due.saturating_duration_since(Instant::now()));
+            }
+            if self.request.interrupted.load(Ordering::Relaxed) {
+                self.timeline.is_interrupted = true;
+                for left in self.timeline.frames.len()..frame {
+                    self.retire(left)?;
+                }
+                return Ok(());
+            }
+            if let Some(feed) = &mut self.feed {
+                let inputs = feed(frame);
+                self.prepared.write_inputs(frame, &inputs)?;
+            }
+            self.enqueue(frame)?;
+        }
+        for left in self.timeline.frames.len()..self.request.frames {
+            self.retire(left)?;
+        }
+        Ok(())
+    }
+
+    fn enqueue(&mut self, frame: usize) -> Result<(), RunError> {
+        let admitted = self.prepared.clock.now();
+        let slot = frame % self.window.len();
+        self.window[slot].clear();
+        for node in 0..self.prepared.nodes.len() {
+            let fired = self.fire(frame, node)?;
+            self.window[slot].push(fired);
+        }
+        for queue in self.prepared.queues.iter().flatten() {
+            queue.flush().doing(|| "submitting a frame".to_owned())?;
+        }
+        self.admitted[slot] = (admitted, self.prepared.clock.now() - admitted);
+        Ok(())
+    }
+
+    /// What node `node` of frame `frame` waits for and may still be under way.
+    fn waits(&self, frame: usize, node: usize) -> impl Iterator<Item = &Fired> {
+        let done = self.timeline.frames.len();
+        let after = self.prepared.order.nodes[node].after.iter();
+        after.filter_map(move |&After { node, back }| {
+            let earlier = frame.checked_sub(back as usize)?;
+            (earlier >= done).then(|| &self.window[earlier % self.window.len()][node])
+        })
+    }
+
+    fn fire(&mut self, frame: usize, node: usize) -> Result<Fired, RunError> {
+        match &self.prepared.nodes[node] {
+            Enqueued::Task {
+                queue,
+                context,
+                variants,
+            } => {
+                let wait: Vec<cl_event> = self
+                    .waits(frame, node)
+                    .filter_map(|fired| fired.handle(*context))
+                    .collect();
+                let queue_of = self.prepared.queues[*queue as usize].as_ref();
+                let queue_of = queue_of.expect("tasks are on compute queues");
+                if let Some(delays) = self.prepared.delays.get(queue) {
+                    self.random = next(self.random);
+                    let pick = usize::try_from(self.random % 7).unwrap_or(0);
+                    if let Some(delay) = delays.get(pick) {
+                        delay.enqueue(queue_of, &wait)?;
+                    }
+                }
+                let launches = &variants[frame % variants.len()];
+                let mut events: Option<(Event, Option<Event>)> = None;
+                for launch in launches {
+                    events = Some(match events {
+                        None => (launch.enqueue(queue_of, &wait)?, None),
+                        Some((first, _)) => (first, Some(launch.enqueue(queue_of, &[])?)),
+                    });
+                }
+                let events = match events {
+                    Some(events) => events,
+                    None => {
+                        // SAFETY: the events of the list live.
+                        #[expect(unsafe_code, reason = "enqueueing is unsafe by signature")]
+                        let marker = unsafe { queue_of.enqueue_marker_with_wait_list(&wait) };
+                        (marker.doing(|| "enqueueing a marker".to_owned())?, None)
+                    }
+                };
+                self.fired_task(node, events)
+            }
+            Enqueued::Move {
+                mover,
+                from,
+                to,
+                bytes,
+                waiting,
+            } => {
+                let signals = waiting
+                    .iter()
+                    .map(|&context| {
+                        let signal = Signal::new(&self.prepared.layout.contexts[context])?;
+                        Ok((context, Arc::new(signal)))
+                    })
+                    .collect::<Result<Vec<_>, OpenclError>>()?;
+                let completion = Arc::new(Completion::default());
+                let ready = Move {
+                    from: self.prepared.store(*from, frame).clone(),
+                    to: self.prepared.store(*to, frame).clone(),
+                    bytes: *bytes,
+                    ready: Ok(()),
+                    completion: Arc::clone(&completion),
+                    signals: signals
+                        .iter()
+                        .map(|(_, signal)| Arc::clone(signal))
+                        .collect(),
+                };
+                let sender = self.prepared.movers[mover].sender.clone();
+                let waits = self.waits(frame, node).count();
+                let countdown = Countdown::new(waits + 1, move |ended| {
+                    if let Some(sender) = sender {
+                        // The thread is gone only when the run is given up.
+                        let _gone = sender.send(Move {
+                            ready: ended,
+                            ..ready
+                        });
+                    }
+                });
+                for fired in self.waits(frame, node) {
+                    let countdown = Arc::clone(&countdown);
+                    fired.when_ended(move |ended| countdown.tick(ended))?;
+                }
+                countdown.tick(Ok(()));
+                let ended = Arc::clone(&self.ended);
+                completion.when_ended(move |_| ended.tell());
+                Ok(Fired {
+                    events: None,
+                    completion: Some(completion),
+                    signals,
+                })
+            }
+        }
+    }
+
+    /// A task that was enqueued, with what stands for its end elsewhere.
+    fn fired_task(&self, node: usize, events: (Event, Option<Event>)) -> Result<Fired, RunError> {
+        let last = events.1.as_ref().unwrap_or(&events.0).get();
+        let mut signals = Vec::new();
+        for &other in &self.prepared.foreign[node] {
+            let signal = Arc::new(Signal::new(&self.prepared.layout.contexts[other])?);
+            signals.push((other, Arc::clone(&signal)));
+            when_ended(last, move |ended| signal.end(ended))?;
+        }
+        if self.prepared.is_last[node] {
+            let ended = Arc::clone(&self.ended);
+            when_ended(last, move |_| ended.tell())?;
+        }
+        if !self.prepared.foreign[node].is_empty()
+            && let Enqueued::Task { queue, .. } = &self.prepared.nodes[node]
+            && let Some(queue) = &self.prepared.queues[*queue as usize]
+        {
+            queue.flush().doing(|| "submitting a frame".to_owned())?;
+        }
+        Ok(Fired {
+            events: Some(events),
+            completion: None,
+            signals,
+        })
+    }
+
+    /// Waits until frame `frame` is complete, and takes its times and outputs.
+    fn retire(&mut self, frame: usize) -> Result<(), RunError> {
+        let slot = frame % self.window.len();
+        let mut last_progress = Instant::now();
+        let mut open = usize::MAX;
+        loop {
+            let seen = *self.ended.count.lock().expect("no holder panics");
+            let mut left = 0;
+            let mut first_open = None;
+            for (node, fired) in self.window[slot].iter().enumerate() {
+                match fired.ended()? {
+                    Some(Ok(())) => {}
+                    Some(Err(_)) => return Err(self.failure(frame)),
+                    None => {
+                        left += 1;
+                        first_open.get_or_insert(node);
+                    }
+                }
+            }
+            let Some(first_open) = first_open else {
+                break;
+            };
+            if left < open {
+                open = left;
+                last_progress = Instant::now();
+            }
+            if last_progress.elapsed() > self.request.patience {
+                return Err(RunError::Stuck {
+                    frame,
+                    command: self.prepared.labels[first_open].clone(),
+                    seconds: self.request.patience.as_secs(),
+                });
+            }
+            self.ended.wait(seen);
+        }
+        let (admitted, enqueueing) = self.admitted[slot];
+        let spans = self.window[slot].iter().enumerate();
+        let spans = spans
+            .map(|(node, fired)| self.span(node, fired))
+            .collect::<Result<_, _>>()?;
+        self.timeline.frames.push(Frame {
+            admitted,
+            enqueueing,
+            spans,
+        });
+        if let Some(sink) = &mut self.sink {
+            sink(frame, self.prepared.read_outputs(frame)?);
+        }
+        Ok(())
+    }
+
+    fn span(&self, node: usize, fired: &Fired) -> Result<Span, RunError> {
+        if let Some((start, end)) = fired.completion.as_ref().and_then(|done| done.span()) {
+            return Ok(Span { start, end });
+        }
+        let Some((first, last)) = &fired.events else {
+            return Ok(Span::default());
+        };
+        let offset = self.prepared.offsets[self.prepared.order.nodes[node].queue as usize];
+        let doing = || "asking for the times of a task".to_owned();
+        let start = first.profiling_command_start().doing(doing)?;
+        let end = last.as_ref().unwrap_or(first);
+        let end = end.profiling_command_end().doing(doing)?;
+        let host = |device: u64| {
+            i64::try_from(device)
+                .unwrap_or(i64::MAX)
+                .saturating_add(offset)
+        };
+        Ok(Span {
+            start: host(start),
+            end: host(end),
+        })
+    }
+
+    /// The command that failed first: others fail because they wait for it.
+    fn failure(&self, frame: usize) -> RunError {
+        const WAITED_FOR_A_FAILURE: i32 = -14;
+        let slot = frame % self.window.len();
+        let failed: Vec<(usize, i32)> = self.window[slot]
+            .iter()
+            .enumerate()
+            .filter_map(|(node, fired)| match fired.ended() {
+                Ok(Some(Err(code))) => Some((node, code)),
+                Ok(Some(Ok(())) | None) | Err(_) => None,
+            })
+            .collect();
+        let own = failed
+            .iter()
+            .find(|(_, code)| *code != WAITED_FOR_A_FAILURE);
+        let (node, code) = own.or(failed.first()).copied().unwrap_or((0, -1));
+        let what = match self.prepared.order.nodes[node].work {
+            Work::Task(task) => format!("task {task} ({})", self.prepared.labels[node]),
+            Work::Transfer(transfer) => {
+                format!("transfer {transfer} ({})", self.prepared.labels[node])
+            }
+        };
+        RunError::Failed {
+            frame,
+            command: what,
+            reason: code_name(code),
+        }
+    }
+
+    /// Fails whatever still waits for the host, so that nothing waits for ever.
+    fn give_up(&self) {
+        const GIVEN_UP: i32 = -9998;
+        for fired in self.window.iter().flatten() {
+            for (_, signal) in &fired.signals {
+                signal.end(Err(GIVEN_UP));
+            }
+        }
+    }
+}
+
+impl Ended {
+    fn tell(&self) {
+        *self.count.lock().expect("no holder panics") += 1;
+        self.changed.notify_all();
+    }
+
+    /// Waits until something ended since `seen`, or for a moment.
+    fn wait(&self, seen: u64) {
+        const MOMENT: Duration = Duration::from_millis(5);
+        let count = self.count.lock().expect("no holder panics");
+        if *count == seen {
+            drop(self.changed.wait_timeout(count, MOMENT));
+        }
+    }
+}
+
+impl Fired {
+    /// The event that stands for its end in a context.
+    fn handle(&self, context: usize) -> Option<cl_event> {
+        let signal = self.signals.iter().find(|(other, _)| *other == context);
+        match (signal, &self.events) {
+            (Some((_, signal)), _) => Some(signal.handle()),
+            (None, Some((first, last))) => Some(last.as_ref().unwrap_or(first).get()),
+            (None, None) => None,
+        }
+    }
+
+    fn when_ended(
+        &self,
+        then: impl FnOnce(super::completion::Ended) + Send + 'static,
+    ) -> Result<(), OpenclError> {
+        match (&self.completion, &self.events) {
+            (Some(completion), _) => {
+                completion.when_ended(then);
+                Ok(())
+            }
+            (None, Some((first, last))) => when_ended(last.as_ref().unwrap_or(first).get(), then),
+            (None, None) => Ok(()),
+        }
+    }
+
+    fn ended(&self) -> Result<Option<super::completion::Ended>, OpenclError> {
+        if let Some(completion) = &self.completion {
+            return Ok(completion.ended());
+        }
+        let Some((first, last)) = &self.events else {
+            return Ok(Some(Ok(())));
+        };
+        let status = last.as_ref().unwrap_or(first).command_execution_status();
+        let status = status.doing(|| "asking how a task does".to_owned())?.0;
+        Ok(match status {
+            0 => Some(Ok(())),
+            code if code < 0 => Some(Err(code)),
+            _ => None,
+        })
+    }
+}
+
+/// The next of a sequence of numbers without pattern (xorshift).
+fn next(mut state: u64) -> u64 {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^ (state << 17)
+}
