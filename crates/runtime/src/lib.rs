@@ -13,3 +13,5 @@ pub mod launch;
 pub mod execute;
 
 pub mod solo;
+
+pub mod profile;

@@ -42,7 +42,10 @@ impl Chain {
         let constants = wired.operands.iter().filter(|operand| operand.is_constant);
         let weights: usize = constants.map(|operand| operand.spec.bytes()).sum();
         let packed = lowered.scratch.iter().zip(&is_kept);
-        let packed: usize = packed.filter(|(_, kept)| **kept).map(|(bytes, _)| bytes).sum();
+        let packed: usize = packed
+            .filter(|(_, kept)| **kept)
+            .map(|(bytes, _)| bytes)
+            .sum();
         let read_once = weights.max(packed).max(1);
         let count = (stock.bytes() / read_once).clamp(PLACES.0, PLACES.1);
         let mut shared: Vec<Option<Arc<Memory>>> = Vec::new();
@@ -135,7 +138,10 @@ pub(super) fn nanoseconds_between(first: &Event, last: &Event) -> Result<f64, Op
             .profiling_command_end()
             .doing(|| "asking when a launch ended".to_owned())
     };
-    #[expect(clippy::cast_precision_loss, reason = "differences are below 2^53 nanoseconds")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "differences are below 2^53 nanoseconds"
+    )]
     let between = end(last)?.saturating_sub(end(first)?) as f64;
     Ok(between)
 }
@@ -159,7 +165,10 @@ fn filled(station: &Station, bytes: &[u8]) -> Result<Arc<Memory>, OpenclError> {
 /// Which scratch space the steps before the first frame write: it is a weight in another form.
 fn kept(lowered: &Lowered) -> Vec<bool> {
     let mut kept = vec![false; lowered.scratch.len()];
-    let setup = lowered.steps.iter().filter(|step| step.phase == Phase::Setup);
+    let setup = lowered
+        .steps
+        .iter()
+        .filter(|step| step.phase == Phase::Setup);
     for argument in setup.flat_map(|step| &step.arguments) {
         if let Argument::Scratch(index) = argument {
             kept[*index] = true;

@@ -13,7 +13,6 @@ use opencl3::event::Event;
 use serde::Serialize;
 
 use super::chain::{Chain, finish};
-use super::machine::Station;
 use super::probe::flush;
 use super::sampling::{MOVES, Stopped, sample};
 use super::statistics::{median, real};
@@ -36,7 +35,8 @@ pub struct MeasuredContention {
 /// Operators of a processor that stand for all of them.
 #[derive(Debug)]
 pub(super) struct Mix<'s> {
-    pub(super) station: &'s Station,
+    pub(super) name: &'s str,
+    pub(super) queue: &'s CommandQueue,
     pub(super) chains: Vec<Chain>,
 }
 
@@ -56,9 +56,9 @@ impl Mix<'_> {
     fn seconds(&mut self, runs: usize) -> Result<f64, OpenclError> {
         let started = Instant::now();
         for _ in 0..runs {
-            self.enqueue(&self.station.queue)?;
+            self.enqueue(self.queue)?;
         }
-        finish(&self.station.queue)?;
+        finish(self.queue)?;
         Ok(started.elapsed().as_secs_f64() / real(runs))
     }
 
@@ -90,12 +90,19 @@ pub(super) fn contention(
             .filter(|(index, _)| set >> index & 1 == 1)
             .map(|(_, mix)| mix)
             .collect();
-        let names = members.iter().map(|mix| mix.station.processor.name.clone());
+        let names = members.iter().map(|mix| mix.name.to_owned());
         let names: Vec<String> = names.collect();
-        let before = alone.iter().enumerate().filter(|(index, _)| set >> index & 1 == 1);
+        let before = alone
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| set >> index & 1 == 1);
         let together = together(members, slot, interrupted)?;
         let factors = before.zip(together).map(|((_, alone), together)| {
-            if *alone > 0.0 { (together / alone).max(1.0) } else { 1.0 }
+            if *alone > 0.0 {
+                (together / alone).max(1.0)
+            } else {
+                1.0
+            }
         });
         found.push(MeasuredContention {
             set: names,
@@ -113,7 +120,7 @@ fn together(
 ) -> Result<Vec<f64>, Stopped> {
     let start = Barrier::new(mixes.len());
     let busy = AtomicUsize::new(mixes.len());
-    let running = |mix: &mut Mix<'_>| -> Result<f64, OpenclError> {
+    let running = &|mix: &mut Mix<'_>| -> Result<f64, OpenclError> {
         // The failure of one must not keep the others waiting.
         let warm = mix.seconds(1);
         start.wait();
@@ -142,7 +149,9 @@ fn together(
         failed.map_or_else(|| Ok(median(&samples).unwrap_or(0.0)), Err)
     };
     let results: Vec<Result<f64, OpenclError>> = thread::scope(|scope| {
-        let threads = mixes.into_iter().map(|mix| scope.spawn(|| running(mix)));
+        let threads = mixes
+            .into_iter()
+            .map(|mix| scope.spawn(move || running(mix)));
         let threads: Vec<_> = threads.collect();
         let joined = threads.into_iter().map(thread::ScopedJoinHandle::join);
         joined

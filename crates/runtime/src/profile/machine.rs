@@ -1,35 +1,21 @@
 //! The processors that are measured, each with a queue, and the memories that they compute in.
 //!
-//! Processors that are parts of one device share its context and its memory: a tensor that one of them writes lies where the other one
+//! Devices of one platform share a context in a run, and so one memory here: a tensor that one of them writes lies where the other one
 //! reads it, so that between them there is nothing to move and only somebody to wait for.
 
 use std::sync::Arc;
 
-use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, CommandQueue};
+use opencl3::command_queue::CommandQueue;
 use opencl3::types::cl_device_id;
 
+use crate::execute::Bound;
 use crate::lower::Target;
-use crate::opencl::{Context, DeviceInfo, DeviceKind, Doing, OpenclError};
-
-/// A processor to be measured: a device, or a part of one.
-#[derive(Clone, Debug)]
-pub struct ProcessorDevice {
-    /// Its name in the profile.
-    pub name: String,
-    /// The device, or the whole one that it is a part of.
-    pub device: DeviceInfo,
-    /// Its compute units.
-    pub units: usize,
-    /// The device or sub-device itself.
-    pub id: cl_device_id,
-    /// How `--map` and `--device` name it.
-    pub spelled: String,
-}
+use crate::opencl::{Context, DeviceKind, OpenclError, QueueOrder};
 
 /// A processor with a queue of its own.
 #[derive(Debug)]
 pub(super) struct Station {
-    pub(super) processor: ProcessorDevice,
+    pub(super) bound: Bound,
     /// What operators are lowered for.
     pub(super) target: Target,
     pub(super) context: Arc<Context>,
@@ -39,21 +25,14 @@ pub(super) struct Station {
     pub(super) queue: CommandQueue,
 }
 
-/// A memory that processors compute in.
-#[derive(Debug)]
-pub(super) struct DeviceMemory {
-    pub(super) name: String,
-    /// Index of a station that computes in it.
-    pub(super) station: usize,
-    /// For moves: an in-order queue that launches never wait in.
-    pub(super) queue: CommandQueue,
-}
-
 /// Everything that is measured.
 #[derive(Debug)]
 pub(super) struct Machine {
     pub(super) stations: Vec<Station>,
-    pub(super) memories: Vec<DeviceMemory>,
+    /// By memory.
+    pub(super) contexts: Vec<Arc<Context>>,
+    /// Names of memories.
+    pub(super) memories: Vec<String>,
     /// The memory where frames arrive; `None` where that is the host's own and no processor computes in it.
     pub(super) io: Option<usize>,
 }
@@ -63,89 +42,67 @@ pub(super) const HOST: &str = "host";
 
 impl Machine {
     /// Contexts and queues of the processors.
-    pub(super) fn new(processors: &[ProcessorDevice]) -> Result<Self, OpenclError> {
+    pub(super) fn new(bound: &[Bound]) -> Result<Self, OpenclError> {
+        let mut platforms: Vec<usize> = Vec::new();
         let mut machine = Self {
             stations: Vec::new(),
+            contexts: Vec::new(),
             memories: Vec::new(),
             io: None,
         };
-        let mut indices: Vec<usize> = Vec::new();
-        for processor in processors {
-            let index = processor.device.index;
-            let memory = if let Some(memory) = indices.iter().position(|known| *known == index) {
+        for processor in bound {
+            let platform = processor.device.platform_index;
+            let known = platforms.iter().position(|known| *known == platform);
+            let memory = if let Some(memory) = known {
                 memory
             } else {
-                machine.add_memory(processor, processors)?;
-                indices.push(index);
-                indices.len() - 1
+                platforms.push(platform);
+                machine.add_memory(platform, bound)?;
+                platforms.len() - 1
             };
-            // The first of a memory has made its context already.
-            let first = machine.memories[memory].station;
-            if first < machine.stations.len() {
-                let context = Arc::clone(&machine.stations[first].context);
-                machine.add_station(processor, memory, context)?;
-            }
+            let context = Arc::clone(&machine.contexts[memory]);
+            machine.stations.push(Station {
+                bound: processor.clone(),
+                target: processor.target(),
+                queue: context.queue(processor.id, QueueOrder::InOrder)?,
+                context,
+                memory,
+            });
         }
-        machine.io = machine
-            .memories
-            .iter()
-            .position(|memory| machine.kind(memory) == DeviceKind::Cpu);
         Ok(machine)
     }
 
-    /// A memory with its context and the first processor that computes in it.
-    fn add_memory(
-        &mut self,
-        processor: &ProcessorDevice,
-        all: &[ProcessorDevice],
-    ) -> Result<(), OpenclError> {
-        let ids: Vec<cl_device_id> = all
-            .iter()
-            .filter(|other| other.device.index == processor.device.index)
-            .map(|other| other.id)
-            .collect();
-        let context = Arc::new(Context::new(&ids)?);
-        let queue = queue(&context, processor.id)?;
-        let name = self.free_name(kind_name(processor.device.kind));
-        self.memories.push(DeviceMemory {
-            name,
-            station: self.stations.len(),
-            queue,
-        });
-        self.add_station(processor, self.memories.len() - 1, context)
-    }
-
-    fn add_station(
-        &mut self,
-        processor: &ProcessorDevice,
-        memory: usize,
-        context: Arc<Context>,
-    ) -> Result<(), OpenclError> {
-        let queue = queue(&context, processor.id)?;
-        self.stations.push(Station {
-            target: processor.device.target(processor.units),
-            processor: processor.clone(),
-            context,
-            memory,
-            queue,
-        });
+    /// The memory of a platform's devices.
+    fn add_memory(&mut self, platform: usize, bound: &[Bound]) -> Result<(), OpenclError> {
+        let mut ids: Vec<cl_device_id> = Vec::new();
+        let mut kinds = Vec::new();
+        for processor in bound {
+            if processor.device.platform_index == platform && !ids.contains(&processor.id) {
+                ids.push(processor.id);
+                kinds.push(processor.device.kind);
+            }
+        }
+        let index = self.contexts.len();
+        self.contexts
+            .push(Arc::new(Context::numbered(index, &ids)?));
+        let is_host = kinds.contains(&DeviceKind::Cpu);
+        let kind = if is_host { DeviceKind::Cpu } else { kinds[0] };
+        if is_host && self.io.is_none() {
+            self.io = Some(index);
+        }
+        self.memories.push(self.free_name(kind_name(kind)));
         Ok(())
     }
 
     fn free_name(&self, kind: &str) -> String {
-        let taken = |name: &str| self.memories.iter().any(|memory| memory.name == name);
         let numbered = (2..).map(|number| format!("{kind}{number}"));
         std::iter::once(kind.to_owned())
             .chain(numbered)
-            .find(|name| !taken(name))
+            .find(|name| !self.memories.contains(name))
             .expect("there are more numbers than memories")
     }
 
-    fn kind(&self, memory: &DeviceMemory) -> DeviceKind {
-        self.stations[memory.station].processor.device.kind
-    }
-
-    /// The stations that compute in a memory.
+    /// The stations that compute in a memory; there is one at least.
     pub(super) fn inhabitants(&self, memory: usize) -> impl Iterator<Item = &Station> {
         self.stations
             .iter()
@@ -154,7 +111,7 @@ impl Machine {
 
     /// The name of the memory where frames arrive.
     pub(super) fn io_name(&self) -> &str {
-        self.io.map_or(HOST, |io| &self.memories[io].name)
+        self.io.map_or(HOST, |io| &self.memories[io])
     }
 }
 
@@ -165,14 +122,4 @@ pub(super) const fn kind_name(kind: DeviceKind) -> &'static str {
         DeviceKind::Gpu => "gpu",
         DeviceKind::Accelerator => "npu",
     }
-}
-
-/// An in-order queue with profiling on a device of the context.
-pub(super) fn queue(context: &Context, id: cl_device_id) -> Result<CommandQueue, OpenclError> {
-    // SAFETY: the device belongs to the context.
-    #[expect(unsafe_code, reason = "creating a queue is unsafe by signature")]
-    let queue = unsafe {
-        CommandQueue::create_with_properties(context.inner(), id, CL_QUEUE_PROFILING_ENABLE, 0)
-    };
-    queue.doing(|| "creating a queue".to_owned())
 }

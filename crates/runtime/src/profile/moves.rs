@@ -1,31 +1,28 @@
 //! What it takes to move a tensor between memories that have no context in common.
 //!
-//! The way is that of a run: the end of the launch that wrote the tensor calls back and wakes a thread of the host, which copies through
-//! the mapped side if one of them can be mapped, else through memory of its own, and then completes an event that the reading launch
-//! waits for.
+//! The way is that of a run, and its code: the end of the launch that wrote the tensor calls back and wakes a thread of the host, which
+//! copies and then completes an event that the reading launch waits for.
 //! Clocks of two platforms cannot be compared, so tensors are sent to and fro, a large one there and a small one back.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use opencl3::command_queue::CommandQueue;
-use opencl3::event::Event;
-use opencl3::types::{cl_event, cl_int};
 use serde::Serialize;
 
-use super::machine::{HOST, Machine};
-use super::mapped::{Access, with_mapped};
+use super::machine::{HOST, Machine, Station};
 use super::probe::{flush, probe};
 use super::sampling::{MOVES, Stopped, sample};
 use super::statistics::{line, real};
+use crate::execute::{Clock, Completion, Ended, Move, Mover, Signal, Store, when_ended};
 use crate::launch::Launch;
-use crate::opencl::{Context, DeviceKind, Memory, OpenclError};
+use crate::opencl::OpenclError;
 
-/// Sizes of the tensors that are moved.
+/// Sizes of the tensors that are moved, ascending.
 const SIZES: [usize; 6] = [4, 4 << 10, 32 << 10, 256 << 10, 2 << 20, 8 << 20];
-/// How long a launch that does next to nothing may take.
+const LARGEST: usize = SIZES[SIZES.len() - 1];
+/// How long a move of any size may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// A link cannot be faster in a profile.
 const FASTEST: f64 = 1e15;
@@ -52,17 +49,27 @@ pub(super) fn links(
     interrupted: &AtomicBool,
 ) -> Result<Vec<MeasuredLink>, Stopped> {
     let mut ends = Vec::new();
-    for index in 0..machine.memories.len() {
-        ends.push(Some(End::new(machine, index)?));
+    for (memory, name) in machine.memories.iter().enumerate() {
+        let station = machine.inhabitants(memory).next();
+        ends.push(End::on_device(
+            name,
+            station.expect("a memory has a processor"),
+        )?);
     }
     if machine.io.is_none() {
-        ends.push(None);
+        ends.push(End {
+            name: HOST,
+            store: Store::Host(Arc::new(Mutex::new(vec![0; LARGEST]))),
+            device: None,
+        });
     }
+    let mover = Mover::start(&machine.contexts, Clock::start())?;
     let mut links = Vec::new();
-    for (second, there) in ends.iter().enumerate() {
-        for first in &ends[..second] {
+    for (index, second) in ends.iter().enumerate() {
+        for first in &ends[..index] {
             let pair = Pair {
-                ends: [first.as_ref(), there.as_ref()],
+                ends: [first, second],
+                mover: &mover,
             };
             links.extend(pair.measure(slot, interrupted)?);
         }
@@ -73,35 +80,24 @@ pub(super) fn links(
 /// A memory with what it takes to write and read there.
 struct End<'m> {
     name: &'m str,
-    context: &'m Context,
-    launches: &'m CommandQueue,
-    moves: &'m CommandQueue,
-    buffer: Arc<Memory>,
-    probe: Launch,
-    /// Whether its buffers can be mapped without a copy.
-    is_mapped: bool,
+    store: Store,
+    /// Absent for the host's own memory, which nothing is launched in.
+    device: Option<(&'m Station, Launch)>,
 }
 
 impl<'m> End<'m> {
-    fn new(machine: &'m Machine, index: usize) -> Result<Self, OpenclError> {
-        let memory = &machine.memories[index];
-        let station = &machine.stations[memory.station];
-        let device = &station.processor.device;
+    fn on_device(name: &'m str, station: &'m Station) -> Result<Self, OpenclError> {
         Ok(Self {
-            name: &memory.name,
-            context: &station.context,
-            launches: &station.queue,
-            moves: &memory.queue,
-            buffer: station.context.allocate(SIZES[SIZES.len() - 1])?,
-            probe: probe(&station.context)?,
-            is_mapped: device.kind == DeviceKind::Cpu || device.shares_host_memory,
+            name,
+            store: Store::Device(station.context.allocate(LARGEST)?),
+            device: Some((station, probe(&station.context)?)),
         })
     }
 }
 
-/// Two memories; `None` is the host's own.
 struct Pair<'e, 'm> {
-    ends: [Option<&'e End<'m>>; 2],
+    ends: [&'e End<'m>; 2],
+    mover: &'e Mover,
 }
 
 impl Pair<'_, '_> {
@@ -112,16 +108,13 @@ impl Pair<'_, '_> {
         interrupted: &AtomicBool,
     ) -> Result<[MeasuredLink; 2], Stopped> {
         let seconds = |bytes: [usize; 2]| {
-            let mut staging = vec![0; bytes[0].max(bytes[1])];
             sample(MOVES, slot, interrupted, |pairs| {
-                self.round_trip(bytes, pairs, &mut staging)
+                self.round_trip(bytes, pairs)
             })
         };
-        let name = |side: usize| self.ends[side].map_or(HOST, |end| end.name).to_owned();
         let smallest = seconds([SIZES[0]; 2])?.median;
-        let mut links = Vec::new();
-        for side in [0, 1] {
-            let mut points = vec![(SIZES[0], smallest / 2.0)];
+        let mut points = [(); 2].map(|()| vec![(SIZES[0], smallest / 2.0)]);
+        for (side, points) in points.iter_mut().enumerate() {
             for &size in &SIZES[1..] {
                 let mut bytes = [SIZES[0]; 2];
                 bytes[side] = size;
@@ -129,169 +122,107 @@ impl Pair<'_, '_> {
                 let there = seconds(bytes)?.median - smallest / 2.0;
                 points.push((size, there.max(smallest / 2.0)));
             }
-            let fitted: Vec<(f64, f64)> = points
-                .iter()
-                .filter(|(_, seconds)| *seconds > 0.0)
-                .map(|&(size, seconds)| (real(size), seconds))
-                .collect();
-            let (latency_s, rate) = line(&fitted);
-            links.push(MeasuredLink {
-                from: name(side),
-                to: name(1 - side),
-                latency_s,
-                bytes_per_s: if rate > 1.0 / FASTEST {
-                    1.0 / rate
-                } else {
-                    FASTEST
-                },
-                points,
-            });
         }
-        let [there, back] = <[MeasuredLink; 2]>::try_from(links).expect("there are two sides");
-        Ok([there, back])
+        let [there, back] = points;
+        Ok([self.link(0, there), self.link(1, back)])
+    }
+
+    fn link(&self, side: usize, points: Vec<(usize, f64)>) -> MeasuredLink {
+        let positive = points.iter().filter(|(_, seconds)| *seconds > 0.0);
+        let fitted: Vec<(f64, f64)> = positive
+            .map(|&(size, seconds)| (real(size), seconds))
+            .collect();
+        let (latency_s, rate) = line(&fitted);
+        MeasuredLink {
+            from: self.ends[side].name.to_owned(),
+            to: self.ends[1 - side].name.to_owned(),
+            latency_s,
+            bytes_per_s: (1.0 / rate.max(1.0 / FASTEST)).max(1.0),
+            points,
+        }
     }
 
     /// Seconds of a move of `bytes[0]` there and one of `bytes[1]` back, each with the launch behind it, as the mean of `pairs`.
-    fn round_trip(
-        &self,
-        bytes: [usize; 2],
-        pairs: usize,
-        staging: &mut [u8],
-    ) -> Result<f64, OpenclError> {
+    fn round_trip(&self, bytes: [usize; 2], pairs: usize) -> Result<f64, OpenclError> {
         let hops = 2 * pairs;
-        let (sender, receiver) = channel();
-        let mut gates = Vec::new();
+        let signals = Signals::new(self.ends, hops)?;
+        let (sender, ended) = channel::<Ended>();
+        let moves = self.mover.sender.clone().expect("the mover runs");
+        let first: Arc<Completion> = Arc::default();
+        let mut before = Arc::clone(&first);
         for hop in 0..hops {
-            gates.push(match self.ends[hop % 2] {
-                Some(end) => {
-                    let gate = Gate::new(end.context)?;
-                    let launched = end.probe.enqueue(end.launches, &[gate.event.get()])?;
-                    call_back(&launched, &sender, hop)?;
-                    Some(gate)
+            let (from, to) = (self.ends[hop % 2], self.ends[1 - hop % 2]);
+            let completion: Arc<Completion> = Arc::default();
+            let step = Move {
+                from: from.store.clone(),
+                to: to.store.clone(),
+                bytes: bytes[hop % 2],
+                ready: Ok(()),
+                completion: Arc::clone(&completion),
+                signals: signals
+                    .0
+                    .get(hop + 1)
+                    .cloned()
+                    .flatten()
+                    .into_iter()
+                    .collect(),
+            };
+            let moves = moves.clone();
+            let send = move |ready| {
+                // The thread lives longer than this measurement.
+                let _gone = moves.send(Move { ready, ..step });
+            };
+            match (&from.device, &signals.0[hop]) {
+                (Some((station, launch)), Some(signal)) => {
+                    let event = launch.enqueue(&station.queue, &[signal.handle()])?;
+                    when_ended(event.get(), send)?;
                 }
-                None => None,
-            });
+                _ => before.when_ended(send),
+            }
+            before = completion;
         }
-        for end in self.ends.iter().flatten() {
-            flush(end.launches)?;
+        before.when_ended(move |how| {
+            let _gone = sender.send(how);
+        });
+        for (station, _) in self.ends.iter().filter_map(|end| end.device.as_ref()) {
+            flush(&station.queue)?;
         }
         let started = Instant::now();
-        for (hop, gate) in gates.into_iter().enumerate() {
-            if let Some(gate) = gate {
-                gate.open()?;
-                await_hop(&receiver, hop)?;
-            }
-            let (from, to) = (self.ends[hop % 2], self.ends[1 - hop % 2]);
-            carry(from, to, bytes[hop % 2], staging)?;
+        if let Some(signal) = &signals.0[0] {
+            signal.end(Ok(()));
         }
-        Ok(started.elapsed().as_secs_f64() / real(pairs))
-    }
-}
-
-/// Moves bytes from one memory to another one; done when it returns.
-fn carry(
-    from: Option<&End<'_>>,
-    to: Option<&End<'_>>,
-    bytes: usize,
-    staging: &mut [u8],
-) -> Result<(), OpenclError> {
-    use crate::opencl::{read, write};
-    let staging = &mut staging[..bytes];
-    match (from, to) {
-        (Some(from), Some(to)) if from.is_mapped => {
-            with_mapped(from.moves, &from.buffer, bytes, Access::Read, |mapped| {
-                write(to.moves, &to.buffer, 0, mapped)
-            })
-        }
-        (Some(from), Some(to)) if to.is_mapped => {
-            with_mapped(to.moves, &to.buffer, bytes, Access::Write, |mapped| {
-                read(from.moves, &from.buffer, 0, mapped)
-            })
-        }
-        (from, to) => {
-            if let Some(from) = from {
-                read(from.moves, &from.buffer, 0, staging)?;
-            }
-            if let Some(to) = to {
-                write(to.moves, &to.buffer, 0, staging)?;
-            }
-            Ok(())
+        first.end(Ok(()), (0, 0));
+        match ended.recv_timeout(PATIENCE) {
+            Ok(Ok(())) => Ok(started.elapsed().as_secs_f64() / real(pairs)),
+            Ok(Err(code)) => Err(OpenclError::of_code(code, "moving measured tensors")),
+            Err(_) => Err(OpenclError::Call {
+                doing: "moving measured tensors".to_owned(),
+                name: format!("nothing ended within {} s", PATIENCE.as_secs()),
+            }),
         }
     }
 }
 
-/// An event that the host completes; it is completed in any case, so that nothing waits for it for ever.
-struct Gate {
-    event: Event,
-    is_open: bool,
-}
+/// What the launch of each hop waits for; all of it ends at last, so that no queue waits for ever.
+struct Signals(Vec<Option<Arc<Signal>>>);
 
-impl Gate {
-    fn new(context: &Context) -> Result<Self, OpenclError> {
-        use opencl3::event::create_user_event;
-        let event = create_user_event(context.inner().get())
-            .map_err(|code| OpenclError::of_code(code, "making an event"))?;
-        Ok(Self {
-            event: Event::new(event),
-            is_open: false,
-        })
-    }
-
-    fn open(mut self) -> Result<(), OpenclError> {
-        self.set()
-    }
-
-    fn set(&mut self) -> Result<(), OpenclError> {
-        const COMPLETE: i32 = 0;
-        self.is_open = true;
-        opencl3::event::set_user_event_status(self.event.get(), COMPLETE)
-            .map_err(|code| OpenclError::of_code(code, "completing an event"))
+impl Signals {
+    fn new(ends: [&End<'_>; 2], hops: usize) -> Result<Self, OpenclError> {
+        let mut signals = Self(Vec::new());
+        for hop in 0..hops {
+            let device = ends[hop % 2].device.as_ref();
+            let signal = device.map(|(station, _)| Signal::new(&station.context));
+            signals.0.push(signal.transpose()?.map(Arc::new));
+        }
+        Ok(signals)
     }
 }
 
-impl Drop for Gate {
+impl Drop for Signals {
     fn drop(&mut self) {
-        if !self.is_open {
-            // Whoever gives up before has an error to tell already.
-            let _ = self.set();
+        const GIVEN_UP: i32 = -9998;
+        for signal in self.0.iter().flatten() {
+            signal.end(Err(GIVEN_UP));
         }
     }
-}
-
-/// What a callback tells: which hop ended, and how.
-type Ended = (usize, cl_int);
-
-/// Waits for the end of a hop.
-fn await_hop(receiver: &Receiver<Ended>, hop: usize) -> Result<(), OpenclError> {
-    let Ok((ended, status)) = receiver.recv_timeout(PATIENCE) else {
-        return Err(OpenclError::Call {
-            doing: "waiting for the end of a measured launch".to_owned(),
-            name: format!("the driver did not call back within {} s", PATIENCE.as_secs()),
-        });
-    };
-    debug_assert_eq!(ended, hop, "hops end in order");
-    if status < 0 {
-        return Err(OpenclError::of_code(status, "running a measured launch"));
-    }
-    Ok(())
-}
-
-/// Sends the hop when the command is complete.
-fn call_back(event: &Event, sender: &Sender<Ended>, hop: usize) -> Result<(), OpenclError> {
-    use crate::opencl::Doing;
-    const COMPLETE: cl_int = 0;
-    let message = Box::into_raw(Box::new((sender.clone(), hop)));
-    event
-        .set_callback(COMPLETE, completed, message.cast())
-        .doing(|| "asking to be called back".to_owned())
-}
-
-/// Called by the driver once for each message.
-extern "C" fn completed(_event: cl_event, status: cl_int, message: *mut std::ffi::c_void) {
-    // SAFETY: `call_back` made the message for this one call.
-    #[expect(unsafe_code, reason = "the driver hands back what it was given")]
-    let message = unsafe { Box::from_raw(message.cast::<(Sender<Ended>, usize)>()) };
-    let (sender, hop) = *message;
-    // Nobody listens any more where a measurement was given up.
-    let _ = sender.send((hop, status));
 }

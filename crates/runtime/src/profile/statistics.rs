@@ -182,13 +182,22 @@ mod tests {
             .map(|x| (*x, 2e-5 + 1e-9 * x))
             .collect();
         let (constant, rate) = line(&points);
-        assert!(close(constant, 2e-5) && close(rate, 1e-9), "{constant} {rate}");
+        assert!(
+            close(constant, 2e-5) && close(rate, 1e-9),
+            "{constant} {rate}"
+        );
     }
 
     #[test]
     fn a_line_never_falls_and_never_starts_below_zero() {
-        assert_eq!(line(&[(1.0, 2.0), (2.0, 1.0)]).1.to_bits(), 0.0_f64.to_bits());
-        assert_eq!(line(&[(1.0, 1.0), (2.0, 4.0)]).0.to_bits(), 0.0_f64.to_bits());
+        assert_eq!(
+            line(&[(1.0, 2.0), (2.0, 1.0)]).1.to_bits(),
+            0.0_f64.to_bits()
+        );
+        assert_eq!(
+            line(&[(1.0, 1.0), (2.0, 4.0)]).0.to_bits(),
+            0.0_f64.to_bits()
+        );
         let (constant, rate) = line(&[(5.0, 10.0)]);
         assert!(constant.abs() < 1e-12 && close(rate, 2.0));
     }

@@ -96,10 +96,14 @@ fn number(state: &mut u32) -> f32 {
 fn contents(operand: &Operand<'_>) -> Vec<u8> {
     let Spec { dtype, .. } = operand.spec;
     match operand.elements {
-        Some(Elements::Integers(values)) => {
-            values.iter().flat_map(|&value| integer(dtype, value)).collect()
-        }
-        Some(Elements::Reals(values)) => values.iter().flat_map(|&value| real(dtype, value)).collect(),
+        Some(Elements::Integers(values)) => values
+            .iter()
+            .flat_map(|&value| integer(dtype, value))
+            .collect(),
+        Some(Elements::Reals(values)) => values
+            .iter()
+            .flat_map(|&value| real(dtype, value))
+            .collect(),
         None => {
             let one = if dtype.is_real() {
                 real(dtype, 1.0)
@@ -121,7 +125,10 @@ fn integer(dtype: DataType, value: i64) -> Vec<u8> {
 
 /// A number of the type, little-endian; types of half precision and less get zero.
 fn real(dtype: DataType, value: f64) -> Vec<u8> {
-    #[expect(clippy::cast_possible_truncation, reason = "the type is of single precision")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the type is of single precision"
+    )]
     let single = value as f32;
     match dtype.bits() {
         64 => value.to_le_bytes().to_vec(),

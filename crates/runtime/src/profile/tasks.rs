@@ -8,6 +8,7 @@ use paracompile_frontend::import::onnx::{Call, Elements, Program, ValueId};
 use paracompile_frontend::ir::{OpId, OpKind};
 use paracompile_plan::OpClass;
 
+use crate::execute::Lookup;
 use crate::lower::{Operand, Site, Spec, Task, Wire};
 
 /// A model with its name.
@@ -70,6 +71,7 @@ pub(super) struct WiredTask<'p> {
 #[derive(Debug)]
 pub(super) struct Wiring<'p> {
     program: &'p Program,
+    lookup: Lookup<'p>,
     /// Of the results of views: the value that they are views of.
     viewed: BTreeMap<ValueId, ValueId>,
 }
@@ -84,7 +86,11 @@ impl<'p> Wiring<'p> {
                 viewed.extend(call.results.iter().flatten().map(|&result| (result, of)));
             }
         }
-        Self { program, viewed }
+        Self {
+            program,
+            lookup: Lookup::new(program),
+            viewed,
+        }
     }
 
     fn behind_views(&self, value: ValueId) -> ValueId {
@@ -114,7 +120,7 @@ impl<'p> Wiring<'p> {
                 let known = outside.iter().position(|&known| known == value);
                 Some(Wire::Outside(known.unwrap_or_else(|| {
                     outside.push(value);
-                    wired.operands.push(self.operand(value));
+                    wired.operands.push(self.lookup.operand(value));
                     outside.len() - 1
                 })))
             });
@@ -133,7 +139,7 @@ impl<'p> Wiring<'p> {
                     );
                 }
                 places.push(result.filter(|_| is_last).map(|value| {
-                    wired.results.push(self.spec(value));
+                    wired.results.push(self.lookup.spec(value));
                     wired.results.len() - 1
                 }));
             }
@@ -149,32 +155,12 @@ impl<'p> Wiring<'p> {
             operands: call
                 .operands
                 .iter()
-                .map(|operand| operand.map(|value| self.operand(value)))
+                .map(|operand| operand.map(|value| self.lookup.operand(value)))
                 .collect(),
             results: call
                 .results
                 .iter()
-                .map(|result| result.map(|value| self.spec(value)))
-                .collect(),
-        }
-    }
-
-    fn operand(&self, value: ValueId) -> Operand<'p> {
-        let known = &self.program.values[value];
-        Operand {
-            spec: self.spec(value),
-            is_constant: known.is_constant,
-            elements: known.elements.as_ref(),
-        }
-    }
-
-    fn spec(&self, value: ValueId) -> Spec {
-        let known = &self.program.values[value];
-        let extents = known.shape.0.iter();
-        Spec {
-            dtype: known.dtype,
-            shape: extents
-                .map(|&extent| usize::try_from(extent).unwrap_or(usize::MAX))
+                .map(|result| result.map(|value| self.lookup.spec(value)))
                 .collect(),
         }
     }
@@ -211,7 +197,7 @@ fn key(wired: &WiredTask<'_>) -> String {
 
 /// Integers decide what runs; the numbers of a short weight do not.
 fn parameter<'p>(operand: &Operand<'p>) -> Option<&'p Elements> {
-    operand
-        .elements
-        .filter(|elements| matches!(elements, Elements::Integers(_)) || operand.spec.elements() <= 1)
+    operand.elements.filter(|elements| {
+        matches!(elements, Elements::Integers(_)) || operand.spec.elements() <= 1
+    })
 }
