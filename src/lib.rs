@@ -18,8 +18,8 @@ pub mod import {
 pub mod plan {
     pub use paracompile_plan::plan::*;
     pub use paracompile_plan::{
-        OpClass, ReadError, Violation, WriteError, check, check_structure, read_front, read_plan,
-        write_bytes, write_json, write_text, write_with,
+        OpClass, ReadError, Violation, WriteError, check, check_structure, read_front,
+        read_measured, read_plan, write_bytes, write_json, write_text, write_with,
     };
 }
 

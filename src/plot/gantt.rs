@@ -29,7 +29,13 @@ const SMALL: Lettering = Lettering::plain(10.0, INK);
 ///
 /// Tasks and moves that refer to what the plan does not have are left out.
 pub fn gantt(plan: &Plan) -> String {
-    let stream = Stream::of(plan);
+    gantt_of(plan, "", 0.0)
+}
+
+/// The same with `says` before the subtitle, over at least so many seconds.
+pub(super) fn gantt_of(plan: &Plan, says: &str, seconds: f64) -> String {
+    let mut stream = Stream::of(plan);
+    stream.span = stream.span.max(seconds);
     let lanes = Lanes::of(plan, &stream);
     // A plan that cannot be simulated has no critical path, but lanes all the same.
     let path = critical_path(plan, Critical::Passage).ok();
@@ -56,7 +62,7 @@ pub fn gantt(plan: &Plan) -> String {
         };
         drawing.draw_grid(scale.0);
         drawing.draw_frame_marks();
-        draw_heading(canvas, plan, left);
+        draw_heading(canvas, plan, left, says);
         drawing.draw_stages();
         drawing.draw_other_frames();
         drawing.draw_tasks();
@@ -386,7 +392,7 @@ pub(super) fn tail_that_fits(name: &str, look: Lettering, width: f64) -> Option<
         .filter(|name| !name.is_empty())
 }
 
-fn draw_heading(canvas: &Canvas<'_>, plan: &Plan, left: f64) {
+fn draw_heading(canvas: &Canvas<'_>, plan: &Plan, left: f64, says: &str) {
     let heading = Lettering::bold(16.0, INK);
     let stages: Vec<_> = plan
         .stages
@@ -414,7 +420,7 @@ fn draw_heading(canvas: &Canvas<'_>, plan: &Plan, left: f64) {
         )
     };
     let subtitle = format!(
-        "{}; {latency}, a frame every {}, {} each; {} tasks, {} moves",
+        "{says}{}; {latency}, a frame every {}, {} each; {} tasks, {} moves",
         plan.strategy.name(),
         plan.pace(),
         figures.energy_active_nj,

@@ -26,6 +26,8 @@ pub mod plan;
 
 pub mod front;
 
+pub mod measured;
+
 pub mod facts;
 
 mod read;
@@ -37,6 +39,6 @@ mod check;
 pub use check::{FusionFault, List, Place, Violation, check, check_structure};
 pub use op_class::{OpClass, UnknownClass};
 pub use plan::Plan;
-pub use read::{ReadError, parse_plan, read_front, read_plan};
+pub use read::{ReadError, parse_plan, read_front, read_measured, read_plan};
 pub use units::{Bytes, Joules, Milliwatts, Nanojoules, Nanoseconds, Seconds, Slowdown, Watts};
 pub use write::{WriteError, write_bytes, write_json, write_text, write_with};

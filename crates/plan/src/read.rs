@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::front::Front;
+use crate::measured::Measured;
 use crate::plan::{Plan, SCHEMA};
 
 /// Plans of the largest networks have a few megabytes.
@@ -73,6 +74,11 @@ pub fn parse_plan(path: &Path, bytes: &[u8]) -> Result<Plan, ReadError> {
 
 /// Reads a `front.json`; unknown fields are ignored.
 pub fn read_front(path: &Path) -> Result<Front, ReadError> {
+    read(path)
+}
+
+/// Reads what a runtime measured of a plan; unknown fields are ignored.
+pub fn read_measured(path: &Path) -> Result<Measured, ReadError> {
     read(path)
 }
 

@@ -93,11 +93,8 @@ impl Launch {
 
     /// Puts it into a queue of its context, after the events of `wait`, which belong to the same context.
     pub fn enqueue(&self, queue: &CommandQueue, wait: &[cl_event]) -> Result<Event, OpenclError> {
-        let dimensions = u32::try_from(self.global.len()).expect("there are one to three");
-        let local = self
-            .local
-            .as_ref()
-            .map_or(std::ptr::null(), |local| local.as_ptr());
+        let dimensions = u32::try_from(self.global.len()).unwrap_or(u32::MAX);
+        let local = self.local.as_ref().map_or(std::ptr::null(), Vec::as_ptr);
         // SAFETY: sizes have as many entries as there are dimensions, all arguments are set, and their memory lives with the kernel.
         #[expect(unsafe_code, reason = "enqueueing is unsafe by signature")]
         let event = unsafe {

@@ -14,4 +14,8 @@ pub mod execute;
 
 pub mod solo;
 
+pub mod run;
+
+pub mod validate;
+
 pub mod profile;

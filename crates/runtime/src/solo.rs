@@ -24,7 +24,7 @@ impl Solo {
     pub fn new(device: &DeviceInfo) -> Result<Self, OpenclError> {
         let id = device.device.id();
         let context = Context::new(&[id])?;
-        let queue = context.queue(id, QueueOrder::InOrder)?;
+        let queue = context.queue(device.device, QueueOrder::InOrder)?;
         Ok(Self {
             target: device.target(device.compute_units),
             context,

@@ -102,7 +102,8 @@ Examples:
   paracompile plot output/googlenet-vim3/front.json
   paracompile plot plan.json --kind stages -o stages.png
   paracompile plot plan.json --kind graph -o graph.svg
-  paracompile plot plan.json --kind graph -o graph.dot")]
+  paracompile plot plan.json --kind graph -o graph.dot
+  paracompile plot plan.json --measured measured.json -o both.svg")]
     Plot(PlotArgs),
     /// Check a plan, or every plan below a directory, against its model and profile
     #[command(after_help = "\
@@ -431,6 +432,9 @@ pub(crate) struct PlotArgs {
     /// What to draw; by default the front, the time chart of a plan, or the scatter of a report
     #[arg(long, value_enum)]
     pub(crate) kind: Option<PlotKind>,
+    /// What `pararun run --measured` wrote of the plan: drawn below the prediction
+    #[arg(long, value_name = "FILE", conflicts_with = "kind")]
+    pub(crate) measured: Option<PathBuf>,
 }
 
 /// `paracompile check`.

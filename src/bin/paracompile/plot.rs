@@ -7,8 +7,10 @@ use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 
 use paracompile::front::Front;
-use paracompile::plan::{Plan, read_front, read_plan, write_bytes};
-use paracompile::plot::{Fidelity, gantt, graph_dot, graph_svg, pareto, png, scatter, stages};
+use paracompile::plan::{Plan, read_front, read_measured, read_plan, write_bytes};
+use paracompile::plot::{
+    Fidelity, gantt, graph_dot, graph_svg, pareto, png, predicted_and_measured, scatter, stages,
+};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -41,12 +43,36 @@ pub(crate) fn run(args: &PlotArgs) -> Result<ExitCode, Failure> {
         .clone()
         .unwrap_or_else(|| beside(&args.file, kind));
     let format = Format::of(&path, kind)?;
-    let bytes = drawn(&subject, kind, format)?;
+    let bytes = match &args.measured {
+        Some(measured) => both(&subject, measured, format)?,
+        None => drawn(&subject, kind, format)?,
+    };
     write_bytes(&path, &bytes).map_err(|error| Failure::from_error(Kind::File, &error))?;
     printed(&format!(
         "{}\n",
         terminal::printable(&path.display().to_string())
     ))
+}
+
+/// A plan as predicted and as measured.
+fn both(subject: &Subject, path: &Path, format: Format) -> Result<Vec<u8>, Failure> {
+    let Subject::Plan(plan) = subject else {
+        let message = format!("{}: measurements are drawn with their plan", path.display());
+        return Err(Failure::new(Kind::Usage, message));
+    };
+    let measured = read_measured(path).map_err(|error| Failure::from_error(Kind::Plan, &error))?;
+    let counts = |plan: &Plan| (plan.stages.len(), plan.tasks.len(), plan.transfers.len());
+    let found = (
+        measured.stages.len(),
+        measured.tasks.len(),
+        measured.transfers.len(),
+    );
+    if counts(plan) != found || measured.graph_digest != plan.model.graph_digest {
+        let message = format!("{}: measured of another plan", path.display());
+        return Err(Failure::new(Kind::Plan, message)
+            .with_help("measure this plan again: pararun run PLAN --model MODEL --measured FILE"));
+    }
+    encoded(predicted_and_measured(plan, &measured), format)
 }
 
 /// What can be drawn.
@@ -188,6 +214,10 @@ fn drawn(subject: &Subject, kind: PlotKind, format: Format) -> Result<Vec<u8>, F
         (Subject::Front(front), _) => pareto(front),
         (Subject::Fidelity(report), _) => scatter(report),
     };
+    encoded(svg, format)
+}
+
+fn encoded(svg: String, format: Format) -> Result<Vec<u8>, Failure> {
     match format {
         Format::Svg | Format::Dot => Ok(svg.into_bytes()),
         Format::Png => png(&svg).map_err(|error| {

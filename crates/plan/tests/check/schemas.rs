@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use paracompile_plan::front::Front;
+use paracompile_plan::measured::Measured;
 use paracompile_plan::plan::Plan;
 use schemars::{JsonSchema, schema_for};
 
@@ -33,4 +34,9 @@ fn the_plan_schema_is_that_of_the_types() {
 #[test]
 fn the_front_schema_is_that_of_the_types() {
     compare::<Front>("front.schema.json");
+}
+
+#[test]
+fn the_measured_schema_is_that_of_the_types() {
+    compare::<Measured>("measured.schema.json");
 }

@@ -11,26 +11,26 @@ use crate::opencl::{Doing, OpenclError};
 
 /// The host's clock.
 #[derive(Clone, Copy, Debug)]
-pub struct Clock {
+pub(super) struct Clock {
     base: Instant,
 }
 
 impl Clock {
     /// A clock that starts now.
-    pub fn start() -> Self {
+    pub(super) fn start() -> Self {
         Self {
             base: Instant::now(),
         }
     }
 
     /// Nanoseconds since its start.
-    pub fn now(self) -> i64 {
+    pub(super) fn now(self) -> i64 {
         i64::try_from(self.base.elapsed().as_nanos()).unwrap_or(i64::MAX)
     }
 }
 
 /// How far a device's clock is behind the host's: host = device + offset.
-pub fn offset(queue: &CommandQueue, clock: Clock) -> Result<i64, OpenclError> {
+pub(super) fn offset(queue: &CommandQueue, clock: Clock) -> Result<i64, OpenclError> {
     const TRIES: usize = 12;
     let mut best: Option<(i64, i64)> = None;
     for _ in 0..TRIES {

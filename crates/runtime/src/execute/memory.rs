@@ -39,7 +39,7 @@ impl Bound {
 
 /// Where a buffer lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Home {
+pub(super) enum Home {
     /// In a context, by index.
     Context(usize),
     /// In memory of the host alone: no processor of the plan computes there.
@@ -48,26 +48,24 @@ pub enum Home {
 
 /// Contexts and the places of buffers.
 #[derive(Debug)]
-pub struct Layout {
+pub(super) struct Layout {
     /// One a platform in use.
-    pub contexts: Vec<Arc<Context>>,
+    pub(super) contexts: Vec<Arc<Context>>,
     /// The context of every processor of the plan.
-    pub context_of: BTreeMap<String, usize>,
-    /// By buffer of the plan.
-    pub homes: Vec<Home>,
+    pub(super) context_of: BTreeMap<String, usize>,
     /// The piece of memory of every buffer.
-    pub pieces: Vec<usize>,
+    pub(super) pieces: Vec<usize>,
     /// Copies by piece.
-    pub copies: Vec<usize>,
+    pub(super) copies: Vec<usize>,
     /// Bytes of a copy by piece.
-    pub bytes: Vec<usize>,
+    pub(super) bytes: Vec<usize>,
     /// The home of a piece.
-    pub piece_homes: Vec<Home>,
+    pub(super) piece_homes: Vec<Home>,
 }
 
 /// One copy of a piece.
 #[derive(Clone, Debug)]
-pub enum Store {
+pub(super) enum Store {
     /// On a device.
     Device(Arc<Memory>),
     /// On the host.
@@ -75,9 +73,14 @@ pub enum Store {
 }
 
 impl Layout {
-    /// Decides for `plan`, with `depth` frames under way at most.
-    pub fn new(plan: &Plan, bound: &[Bound], depth: usize) -> Result<Self, RunError> {
-        let (contexts, context_of) = contexts(plan, bound)?;
+    /// Decides for `plan`, with `depth` frames under way at most; `sharing` says whose devices share a context.
+    pub(super) fn new(
+        plan: &Plan,
+        bound: &[Bound],
+        depth: usize,
+        sharing: Sharing,
+    ) -> Result<Self, RunError> {
+        let (contexts, context_of) = contexts(plan, bound, sharing)?;
         let homes = homes(plan, &context_of)?;
         let mut pieces: Vec<usize> = (0..plan.buffers.len()).collect();
         let mut copies: Vec<usize> = plan
@@ -110,31 +113,29 @@ impl Layout {
         for count in &mut copies {
             *count = count.next_power_of_two();
         }
-        let piece_homes = homes.clone();
         Ok(Self {
             contexts,
             context_of,
-            homes,
             pieces,
             copies,
             bytes,
-            piece_homes,
+            piece_homes: homes,
         })
     }
 
     /// Whether a move needs nothing to be done.
-    pub fn is_nothing(&self, plan: &Plan, transfer: u32) -> bool {
+    pub(super) fn is_nothing(&self, plan: &Plan, transfer: u32) -> bool {
         let transfer = &plan.transfers[transfer as usize];
         self.pieces[transfer.from_buffer as usize] == self.pieces[transfer.to_buffer as usize]
     }
 
     /// Copies of a buffer.
-    pub fn copies_of(&self, buffer: u32) -> usize {
+    pub(super) fn copies_of(&self, buffer: u32) -> usize {
         self.copies[self.pieces[buffer as usize]]
     }
 
     /// Memory for one copy of a piece.
-    pub fn allocate(&self, piece: usize) -> Result<Store, RunError> {
+    pub(super) fn allocate(&self, piece: usize) -> Result<Store, RunError> {
         let bytes = self.bytes[piece];
         match self.piece_homes[piece] {
             Home::Context(context) => Ok(Store::Device(self.contexts[context].allocate(bytes)?)),
@@ -143,39 +144,53 @@ impl Layout {
     }
 }
 
-/// One context a platform, with all devices of it that are bound.
-fn contexts(
-    plan: &Plan,
-    bound: &[Bound],
-) -> Result<(Vec<Arc<Context>>, BTreeMap<String, usize>), RunError> {
-    let mut platforms: BTreeMap<usize, Vec<cl_device_id>> = BTreeMap::new();
+/// Whose devices share a context, and so their buffers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sharing {
+    /// Devices of one platform.
+    #[default]
+    Platform,
+    /// Processors with one memory alone: moves between memories are made even where a driver needs none.
+    Memory,
+}
+
+/// Devices that share a context, and the processors that they stand for.
+type Group<'g> = (Vec<cl_device_id>, Vec<&'g str>);
+
+/// Contexts, and which of them is a processor's.
+type Contexts = (Vec<Arc<Context>>, BTreeMap<String, usize>);
+
+/// The contexts of the devices that are bound.
+fn contexts(plan: &Plan, bound: &[Bound], sharing: Sharing) -> Result<Contexts, RunError> {
+    let mut groups: BTreeMap<(usize, &str), Group<'_>> = BTreeMap::new();
     for processor in &plan.processors {
         let found = bound
             .iter()
             .find(|bound| bound.processor == processor.name)
             .ok_or_else(|| RunError::Unbound(processor.name.clone()))?;
-        let devices = platforms.entry(found.device.platform_index).or_default();
+        let memory = match sharing {
+            Sharing::Platform => "",
+            Sharing::Memory => processor.memory.as_str(),
+        };
+        let group = groups.entry((found.device.platform_index, memory));
+        let (devices, processors) = group.or_default();
         if !devices.contains(&found.id) {
             devices.push(found.id);
         }
+        processors.push(&processor.name);
     }
-    let indices: BTreeMap<usize, usize> = platforms
-        .keys()
-        .enumerate()
-        .map(|(index, &platform)| (platform, index))
-        .collect();
-    let contexts = platforms
+    let context_of = groups
         .values()
         .enumerate()
-        .map(|(index, devices)| Ok(Arc::new(Context::numbered(index, devices)?)))
-        .collect::<Result<Vec<_>, RunError>>()?;
-    let context_of = bound
-        .iter()
-        .filter_map(|bound| {
-            let index = indices.get(&bound.device.platform_index)?;
-            Some((bound.processor.clone(), *index))
+        .flat_map(|(index, (_, processors))| {
+            processors.iter().map(move |&name| (name.to_owned(), index))
         })
         .collect();
+    let contexts = groups
+        .values()
+        .enumerate()
+        .map(|(index, (devices, _))| Ok(Arc::new(Context::numbered(index, devices)?)))
+        .collect::<Result<Vec<_>, RunError>>()?;
     Ok((contexts, context_of))
 }
 
@@ -203,6 +218,6 @@ fn homes(plan: &Plan, context_of: &BTreeMap<String, usize>) -> Result<Vec<Home>,
 }
 
 /// Whether a plan's queue runs tasks.
-pub fn is_compute(plan: &Plan, queue: u32) -> bool {
+pub(super) fn is_compute(plan: &Plan, queue: u32) -> bool {
     plan.queues[queue as usize].kind == QueueKind::Compute
 }

@@ -18,6 +18,8 @@ mod moves;
 
 mod order;
 
+mod outcome;
+
 mod planned;
 
 mod prepare;
@@ -27,8 +29,9 @@ mod stream;
 mod timeline;
 
 pub use error::RunError;
-pub use memory::Bound;
+pub use memory::{Bound, Sharing};
 pub use order::{After, Node, Order, StageEnds, Work, order};
+pub use outcome::{Subject, measured};
 pub use planned::{Lookup, Planned, Source};
 pub use prepare::{Options, Port, Prepared, prepare};
 pub use stream::{Feed, Mode, Request, Sink};

@@ -16,35 +16,35 @@ use super::completion::{Completion, Ended, Signal};
 use super::memory::Store;
 
 /// A move that is ready.
-pub struct Move {
+pub(super) struct Move {
     /// Where the tensor is.
-    pub from: Store,
+    pub(super) from: Store,
     /// Where it goes.
-    pub to: Store,
+    pub(super) to: Store,
     /// Its size.
-    pub bytes: usize,
+    pub(super) bytes: usize,
     /// Why it must not run: something that it waits for failed.
-    pub ready: Ended,
+    pub(super) ready: Ended,
     /// Learns of its end.
-    pub completion: Arc<Completion>,
+    pub(super) completion: Arc<Completion>,
     /// Events of other contexts that wait for it.
-    pub signals: Vec<Arc<Signal>>,
+    pub(super) signals: Vec<Arc<Signal>>,
 }
 
 /// The thread of a transfer queue.
 #[derive(Debug)]
-pub struct Mover {
+pub(super) struct Mover {
     /// Takes moves.
-    pub sender: Option<Sender<Move>>,
+    pub(super) sender: Option<Sender<Move>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Mover {
     /// Starts a thread with queues of its own in all `contexts`.
-    pub fn start(contexts: &[Arc<Context>], clock: Clock) -> Result<Self, OpenclError> {
+    pub(super) fn start(contexts: &[Arc<Context>], clock: Clock) -> Result<Self, OpenclError> {
         let queues = contexts
             .iter()
-            .map(|context| context.queue(context.devices()[0], QueueOrder::InOrder))
+            .map(|context| context.queue(context.first_device(), QueueOrder::InOrder))
             .collect::<Result<Vec<_>, _>>()?;
         let (sender, receiver) = channel();
         let thread = std::thread::spawn(move || serve(&receiver, &queues, clock));

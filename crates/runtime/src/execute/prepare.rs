@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use opencl3::command_queue::CommandQueue;
+use opencl3::device::Device;
 use paracompile_frontend::import::onnx::{Program, ValueId};
 use paracompile_plan::plan::{BufferKind, Plan};
 
@@ -12,7 +13,7 @@ use crate::lower::{Lowered, Phase, Spec, Unsupported, lower_task};
 use crate::opencl::{Context, Doing, Memory, OpenclError, QueueOrder, write};
 
 use super::clock::{Clock, offset};
-use super::memory::{Bound, Home, Layout, Store, is_compute};
+use super::memory::{Bound, Home, Layout, Sharing, Store, is_compute};
 use super::moves::Mover;
 use super::order::{Order, Work, order};
 use super::planned::{Lookup, Planned, Source};
@@ -25,6 +26,8 @@ pub struct Options {
     pub depth: usize,
     /// Random delays before tasks, to try out orders that do not happen by themselves.
     pub delays: Option<u64>,
+    /// Whose devices share a context.
+    pub sharing: Sharing,
 }
 
 impl Options {
@@ -33,6 +36,7 @@ impl Options {
         Self {
             depth: (plan.stages.len() + 2).next_power_of_two(),
             delays: None,
+            sharing: Sharing::default(),
         }
     }
 }
@@ -114,7 +118,7 @@ pub fn prepare(
     let lookup = Lookup::new(program);
     let planned = resolve(plan, &lookup)?;
     let lowered = lower_all(plan, &planned, bound)?;
-    let layout = Layout::new(plan, bound, options.depth)?;
+    let layout = Layout::new(plan, bound, options.depth, options.sharing)?;
     let clock = Clock::start();
     let mut builder = Builder::new(plan, bound, layout, clock)?;
     builder.allocate()?;
@@ -228,14 +232,14 @@ impl<'b> Builder<'b> {
                 continue;
             };
             let context = &layout.contexts[layout.context_of[&bound.processor]];
-            let queue = context.queue(bound.id, QueueOrder::InOrder)?;
+            let queue = context.queue(Device::new(bound.id), QueueOrder::InOrder)?;
             offsets.push(offset(&queue, clock)?);
             queues.push(Some(queue));
         }
         let host_queues = layout
             .contexts
             .iter()
-            .map(|context| context.queue(context.devices()[0], QueueOrder::InOrder))
+            .map(|context| context.queue(context.first_device(), QueueOrder::InOrder))
             .collect::<Result<Vec<_>, _>>()?;
         let contexts = layout.contexts.len();
         Ok(Self {

@@ -13,7 +13,7 @@ use super::RunError;
 use super::completion::{Completion, Countdown, Signal, when_ended};
 use super::memory::Store;
 use super::moves::Move;
-use super::order::{After, Work};
+use super::order::{After, Order, Work};
 use super::prepare::{Enqueued, Prepared};
 use super::timeline::{Frame, Span, Timeline};
 
@@ -83,6 +83,21 @@ impl Prepared {
             }
         }
         Ok(())
+    }
+
+    /// The outputs of a complete frame that no later one has overwritten.
+    pub fn outputs_of(&self, frame: usize) -> Result<Vec<Vec<u8>>, RunError> {
+        self.read_outputs(frame)
+    }
+
+    /// What runs in a frame, and what waits for what.
+    pub fn order(&self) -> &Order {
+        &self.order
+    }
+
+    /// What people call the nodes of a frame.
+    pub fn labels(&self) -> &[String] {
+        &self.labels
     }
 
     fn read_outputs(&self, frame: usize) -> Result<Vec<Vec<u8>>, RunError> {
@@ -255,14 +270,13 @@ impl Stream<'_> {
                         Some((first, _)) => (first, Some(launch.enqueue(queue_of, &[])?)),
                     });
                 }
-                let events = match events {
-                    Some(events) => events,
-                    None => {
-                        // SAFETY: the events of the list live.
-                        #[expect(unsafe_code, reason = "enqueueing is unsafe by signature")]
-                        let marker = unsafe { queue_of.enqueue_marker_with_wait_list(&wait) };
-                        (marker.doing(|| "enqueueing a marker".to_owned())?, None)
-                    }
+                let events = if let Some(events) = events {
+                    events
+                } else {
+                    // SAFETY: the events of the list live.
+                    #[expect(unsafe_code, reason = "enqueueing is unsafe by signature")]
+                    let marker = unsafe { queue_of.enqueue_marker_with_wait_list(&wait) };
+                    (marker.doing(|| "enqueueing a marker".to_owned())?, None)
                 };
                 self.fired_task(node, events)
             }

@@ -24,7 +24,7 @@ const COMMON: &str = include_str!("../kernels/common.cl");
 #[derive(Debug)]
 pub struct Context {
     index: usize,
-    context: ClContext,
+    inner: ClContext,
     devices: Vec<cl_device_id>,
     programs: Mutex<BTreeMap<(&'static str, String), Arc<Program>>>,
     is_zero_copy: bool,
@@ -58,7 +58,7 @@ impl Context {
             .doing(|| format!("making a context of {} devices", devices.len()))?;
         let mut made = Self {
             index,
-            context,
+            inner: context,
             devices: devices.to_vec(),
             programs: Mutex::default(),
             is_zero_copy: false,
@@ -69,7 +69,7 @@ impl Context {
 
     /// The context itself.
     pub fn inner(&self) -> &ClContext {
-        &self.context
+        &self.inner
     }
 
     /// A kernel whose arguments are not set yet; its program is built when it is first asked for.
@@ -90,7 +90,7 @@ impl Context {
         if let Some(program) = programs.get(&key) {
             return Ok(Arc::clone(program));
         }
-        let mut program = Program::create_from_sources(&self.context, &[COMMON, source.text])
+        let mut program = Program::create_from_sources(&self.inner, &[COMMON, source.text])
             .doing(|| format!("taking the source {}", source.name))?;
         if let Err(error) = program.build(&self.devices, options) {
             return Err(self.build_error(&program, source, options, error.0));
@@ -126,14 +126,14 @@ impl Context {
 
     /// Memory of `bytes` bytes; a tensor without elements has one byte.
     pub fn allocate(&self, bytes: usize) -> Result<Arc<Memory>, OpenclError> {
-        let shared = match self.is_zero_copy {
-            true => Some(
-                HostBytes::zeroed(bytes).ok_or_else(|| OpenclError::OutOfMemory {
-                    doing: format!("allocating {bytes} bytes"),
-                    name: "no memory on the host".to_owned(),
-                })?,
-            ),
-            false => None,
+        let no_memory = || OpenclError::OutOfMemory {
+            doing: format!("allocating {bytes} bytes"),
+            name: "no memory on the host".to_owned(),
+        };
+        let shared = if self.is_zero_copy {
+            Some(HostBytes::zeroed(bytes).ok_or_else(no_memory)?)
+        } else {
+            None
         };
         let (flags, pointer) = match &shared {
             Some(host) => (CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, host.pointer()),
@@ -141,7 +141,7 @@ impl Context {
         };
         // SAFETY: the host's bytes, if any, live as long as the buffer.
         #[expect(unsafe_code, reason = "creating a buffer is unsafe by signature")]
-        let buffer = unsafe { Buffer::<u8>::create(&self.context, flags, bytes.max(1), pointer) }
+        let buffer = unsafe { Buffer::<u8>::create(&self.inner, flags, bytes.max(1), pointer) }
             .doing(|| format!("allocating {bytes} bytes"))?;
         Ok(Arc::new(Memory {
             buffer,
@@ -167,7 +167,7 @@ impl Context {
         let Some(host) = HostBytes::zeroed(BYTES) else {
             return Ok(false);
         };
-        let queue = self.queue(self.devices[0], QueueOrder::InOrder)?;
+        let queue = self.queue(Device::new(self.devices[0]), QueueOrder::InOrder)?;
         // SAFETY: the host's bytes outlive the buffer, which is dropped first.
         #[expect(
             unsafe_code,
@@ -175,7 +175,7 @@ impl Context {
         )]
         unsafe {
             let flags = CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR;
-            let mut buffer = Buffer::<u8>::create(&self.context, flags, BYTES, host.pointer())
+            let mut buffer = Buffer::<u8>::create(&self.inner, flags, BYTES, host.pointer())
                 .doing(|| "sharing memory of the host".to_owned())?;
             queue
                 .enqueue_fill_buffer(&mut buffer, &[PATTERN], 0, BYTES, &[])
@@ -191,11 +191,7 @@ impl Context {
     }
 
     /// A queue of one of the context's devices, with profiling.
-    pub fn queue(
-        &self,
-        device: cl_device_id,
-        order: QueueOrder,
-    ) -> Result<CommandQueue, OpenclError> {
+    pub fn queue(&self, device: Device, order: QueueOrder) -> Result<CommandQueue, OpenclError> {
         let properties = match order {
             QueueOrder::InOrder => CL_QUEUE_PROFILING_ENABLE,
             QueueOrder::OutOfOrder => {
@@ -204,14 +200,15 @@ impl Context {
         };
         // SAFETY: the device belongs to the context, or OpenCL refuses it.
         #[expect(unsafe_code, reason = "creating a queue is unsafe by signature")]
-        let queue =
-            unsafe { CommandQueue::create_with_properties(&self.context, device, properties, 0) };
+        let queue = unsafe {
+            CommandQueue::create_with_properties(&self.inner, device.id(), properties, 0)
+        };
         queue.doing(|| "creating a queue".to_owned())
     }
 
-    /// The devices of the context.
-    pub fn devices(&self) -> &[cl_device_id] {
-        &self.devices
+    /// The first device of the context.
+    pub fn first_device(&self) -> Device {
+        Device::new(self.devices[0])
     }
 }
 
@@ -270,11 +267,11 @@ pub fn write(
         }
         return Ok(());
     }
-    // SAFETY: the call blocks, so `bytes` outlives it; OpenCL refuses what does not fit the buffer.
     #[expect(
         unsafe_code,
         reason = "OpenCL's own call, since the wrapper asks for a mutable buffer"
     )]
+    // SAFETY: the call blocks, so `bytes` outlives it; OpenCL refuses what does not fit the buffer.
     let event = unsafe {
         opencl3::command_queue::enqueue_write_buffer(
             queue.get(),

@@ -108,11 +108,7 @@ fn stream(task: &Task<'_>, _target: &Target) -> Result<Lowered, Unsupported> {
             source: STREAM,
             kernel: "stream",
             options: String::new(),
-            arguments: vec![
-                Argument::Operand(0),
-                Argument::Result(0),
-                Argument::Int(20),
-            ],
+            arguments: vec![Argument::Operand(0), Argument::Result(0), Argument::Int(20)],
             global: vec![elements],
             local: None,
         }],
@@ -143,9 +139,17 @@ fn a_profile_of_two_parts_loads_and_costs_every_operator_as_measured() {
     assert_eq!(profiled.report.notices, Vec::<String>::new());
     let soc = Soc::from_json(&profile_text(&profiled.profile), "measured").unwrap();
     assert!(!soc.synthetic);
-    let names: Vec<&str> = soc.processors.iter().map(|(_, one)| one.name.as_str()).collect();
+    let names: Vec<&str> = soc
+        .processors
+        .iter()
+        .map(|(_, one)| one.name.as_str())
+        .collect();
     assert_eq!(names, ["big", "little"]);
-    assert_eq!(soc.memories.len(), 1, "parts of one device share its memory");
+    assert_eq!(
+        soc.memories.len(),
+        1,
+        "parts of one device share its memory"
+    );
     assert_eq!(profiled.report.hops.len(), 1);
     assert_eq!(profiled.report.links, []);
     assert_eq!(soc.contention.len(), 1);
@@ -187,8 +191,18 @@ fn what_no_kernel_computes_is_named_and_costs_nothing() {
     let halves = halves();
     let profiled = measured(&request(&halves, "LRN"));
     let named = profiled.report.notices.iter();
-    assert_eq!(named.filter(|notice| notice.contains("the test has no kernel")).count(), 2);
-    let nodes: Vec<u32> = profiled.costs[0].1.entries.iter().map(|entry| entry.node).collect();
+    assert_eq!(
+        named
+            .filter(|notice| notice.contains("the test has no kernel"))
+            .count(),
+        2
+    );
+    let nodes: Vec<u32> = profiled.costs[0]
+        .1
+        .entries
+        .iter()
+        .map(|entry| entry.node)
+        .collect();
     assert_eq!(nodes, [0, 0, 1, 1, 2, 2, 3, 3]);
 }
 
@@ -205,7 +219,12 @@ fn files_are_written_and_read_back() {
     let halves = halves();
     let profiled = measured(&request(&halves, "Softmax"));
     let folder = tempfile::tempdir().unwrap();
-    let files = save(&profiled, &folder.path().join("soc.json"), &folder.path().join("soc.costs")).unwrap();
+    let files = save(
+        &profiled,
+        &folder.path().join("soc.json"),
+        &folder.path().join("soc.costs"),
+    )
+    .unwrap();
     assert_eq!(files.costs, [folder.path().join("soc.costs/tiny.json")]);
     let text = std::fs::read_to_string(&files.profile).unwrap();
     assert!(text.contains("\"device\": \"cpu/1\""));

@@ -1,0 +1,168 @@
+//! A plan, run and measured: a few frames one by one through an empty pipeline, then a stream of them.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use paracompile_frontend::facts::model_facts;
+use paracompile_frontend::import::onnx::{Program, ValueId};
+use paracompile_plan::measured::Measured;
+use paracompile_plan::{Plan, check_structure};
+
+use crate::execute::{
+    Bound, Mode, Options, Order, Prepared, Request, RunError, Sharing, Subject, Timeline, measured,
+    prepare,
+};
+
+/// How a plan is run.
+#[derive(Clone, Copy, Debug)]
+pub struct RunOptions {
+    /// Frames of the stream.
+    pub frames: usize,
+    /// Frames one by one before it.
+    pub alone: usize,
+    /// Frames before both whose times do not count: drivers compile kernels when they are first launched.
+    pub warm_up: usize,
+    /// Whether frames are admitted at the plan's interval.
+    pub is_paced: bool,
+    /// Seconds without progress after which a run is given up.
+    pub patience: Duration,
+    /// Random delays on devices, for tests.
+    pub delays: Option<u64>,
+    /// Whose devices share a context.
+    pub sharing: Sharing,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self {
+            frames: 50,
+            alone: 10,
+            warm_up: 3,
+            is_paced: false,
+            patience: Duration::from_secs(120),
+            delays: None,
+            sharing: Sharing::default(),
+        }
+    }
+}
+
+/// A plan that was run.
+#[derive(Debug)]
+pub struct Run {
+    /// Its figures.
+    pub measured: Measured,
+    /// The outputs of the last frame, in the order of the network's.
+    pub outputs: Vec<Vec<u8>>,
+    /// When everything of the stream ran.
+    pub timeline: Timeline,
+    /// What the times are of.
+    pub order: Order,
+    /// What people call its nodes.
+    pub labels: Vec<String>,
+}
+
+/// A plan and the model that it is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Task<'t> {
+    /// The plan.
+    pub plan: &'t Plan,
+    /// SHA-256 of its file.
+    pub plan_digest: &'t str,
+    /// The model.
+    pub program: &'t Program,
+    /// The elements of the constants that its operators read.
+    pub constants: &'t BTreeMap<ValueId, Vec<u8>>,
+}
+
+/// Refuses a plan that is no valid execution order of the model.
+pub fn check(plan: &Plan, program: &Program) -> Result<(), RunError> {
+    let facts = model_facts(&program.imported.graph);
+    let violations = check_structure(plan, &facts);
+    if violations.is_empty() {
+        Ok(())
+    } else {
+        Err(RunError::Invalid(violations))
+    }
+}
+
+/// Prepares and runs a plan.
+pub fn run(
+    task: &Task<'_>,
+    bound: &[Bound],
+    inputs: &[Vec<u8>],
+    options: &RunOptions,
+    interrupted: &AtomicBool,
+) -> Result<Run, RunError> {
+    check(task.plan, task.program)?;
+    let settings = Options {
+        delays: options.delays,
+        sharing: options.sharing,
+        ..Options::for_plan(task.plan)
+    };
+    let prepared = prepare(task.plan, task.program, bound, task.constants, settings)?;
+    prepared.set_inputs(inputs)?;
+    let request = |mode, frames| Request {
+        mode,
+        frames,
+        patience: options.patience,
+        interrupted,
+    };
+    prepared.run(request(Mode::Stream, options.warm_up), None, None)?;
+    let alone = prepared.run(request(Mode::Alone, options.alone.max(1)), None, None)?;
+    let mode = if options.is_paced {
+        Mode::Paced(pace(task.plan))
+    } else {
+        Mode::Stream
+    };
+    let timeline = prepared.run(request(mode, options.frames), None, None)?;
+    if timeline.frames.is_empty() {
+        return Err(RunError::Interrupted { complete: 0 });
+    }
+    let outputs = prepared.outputs_of(timeline.frames.len() - 1)?;
+    let subject = Subject {
+        plan: task.plan,
+        plan_digest: task.plan_digest.to_owned(),
+        devices: devices(bound),
+        is_paced: options.is_paced,
+    };
+    Ok(Run {
+        measured: measured(&subject, &prepared, &alone, &timeline),
+        outputs,
+        timeline,
+        order: prepared.order().clone(),
+        labels: prepared.labels().to_vec(),
+    })
+}
+
+fn pace(plan: &Plan) -> Duration {
+    Duration::from_secs_f64(plan.pace().to_seconds())
+}
+
+/// What people call the devices of processors.
+pub fn devices(bound: &[Bound]) -> BTreeMap<String, String> {
+    let name = |bound: &Bound| {
+        let device = &bound.device;
+        if bound.units == device.compute_units {
+            device.name.clone()
+        } else {
+            format!(
+                "{} ({} of {} units)",
+                device.name, bound.units, device.compute_units
+            )
+        }
+    };
+    bound
+        .iter()
+        .map(|bound| (bound.processor.clone(), name(bound)))
+        .collect()
+}
+
+/// Whether every frame of a stream gave the same outputs as the first; for tests and long runs.
+pub fn outputs_of_every_frame(
+    prepared: &Prepared,
+    request: Request<'_>,
+    mut each: impl FnMut(usize, Vec<Vec<u8>>),
+) -> Result<Timeline, RunError> {
+    prepared.run(request, None, Some(&mut each))
+}

@@ -1,0 +1,91 @@
+//! A plan in time as predicted and as measured, one above the other on one scale.
+
+use paracompile_plan::Plan;
+use paracompile_plan::measured::Measured;
+
+use super::gantt::gantt_of;
+use super::stream::Stream;
+
+/// Draws `plan` twice as SVG: with its predictions, and with what `measured`, of the same plan, says instead.
+pub fn predicted_and_measured(plan: &Plan, measured: &Measured) -> String {
+    let shown = measured.in_place_of_predictions(plan);
+    let seconds = Stream::of(plan).span.max(Stream::of(&shown).span);
+    let above = gantt_of(plan, "predicted: ", seconds);
+    let below = gantt_of(&shown, "measured: ", seconds);
+    stacked(&above, &below)
+}
+
+/// One picture above another.
+fn stacked(above: &str, below: &str) -> String {
+    let (width, first) = size(above);
+    let (_, second) = size(below);
+    let height = first + second;
+    let below = below.replacen("<svg ", &format!("<svg y=\"{first}\" "), 1);
+    format!(
+        "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" xmlns=\"http://www.w3.org/2000/svg\">\n{above}\n{below}\n</svg>\n"
+    )
+}
+
+/// Width and height that a picture states.
+fn size(svg: &str) -> (u32, u32) {
+    let stated = |name: &str| {
+        let (_, rest) = svg.split_once(&format!("{name}=\""))?;
+        let (number, _) = rest.split_once('"')?;
+        number.parse().ok()
+    };
+    (stated("width").unwrap_or(0), stated("height").unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use paracompile_plan::Nanoseconds;
+    use paracompile_plan::measured::{MeasuredKind, MeasuredPart, MeasuredStage};
+
+    use super::*;
+    use crate::plot::{png, samples};
+
+    #[test]
+    fn both_are_drawn_and_say_which_they_are() {
+        let plan = samples::plan(12, &[&["big"], &["gpu"]]);
+        let twice = |time: Nanoseconds| Nanoseconds::new(time.count() * 2);
+        let measured = Measured {
+            schema: 1,
+            kind: MeasuredKind::Measured,
+            model: plan.model.name.clone(),
+            graph_digest: plan.model.graph_digest.clone(),
+            plan_digest: String::new(),
+            devices: std::collections::BTreeMap::new(),
+            frames: 50,
+            interrupted: false,
+            latency_ns: twice(plan.predicted.latency_ns),
+            latency_p95_ns: twice(plan.predicted.latency_ns),
+            saturated_latency_ns: None,
+            interval_ns: twice(plan.predicted.interval_ns),
+            device_span_ns: plan.predicted.latency_ns,
+            enqueue_ns: Nanoseconds::new(1),
+            commands: 12,
+            energy_nj: None,
+            allocated_bytes: 0,
+            stages: plan
+                .stages
+                .iter()
+                .map(|stage| MeasuredStage {
+                    time_alone_ns: twice(stage.time_alone_ns),
+                    time_ns: twice(stage.time_ns),
+                })
+                .collect(),
+            tasks: plan
+                .tasks
+                .iter()
+                .map(|task| MeasuredPart {
+                    start_ns: twice(task.start_ns),
+                    duration_ns: twice(task.duration_ns),
+                })
+                .collect(),
+            transfers: Vec::new(),
+        };
+        let picture = predicted_and_measured(&plan, &measured);
+        assert!(picture.contains("predicted: ") && picture.contains("measured: "));
+        assert!(png(&picture).is_ok());
+    }
+}
