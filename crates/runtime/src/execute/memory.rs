@@ -65,7 +65,7 @@ pub(super) struct Layout {
 
 /// One copy of a piece.
 #[derive(Clone, Debug)]
-pub(super) enum Store {
+pub(crate) enum Store {
     /// On a device.
     Device(Arc<Memory>),
     /// On the host.

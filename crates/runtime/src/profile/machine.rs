@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use opencl3::command_queue::CommandQueue;
+use opencl3::device::Device;
 use opencl3::types::cl_device_id;
 
 use crate::execute::Bound;
@@ -64,7 +65,7 @@ impl Machine {
             machine.stations.push(Station {
                 bound: processor.clone(),
                 target: processor.target(),
-                queue: context.queue(processor.id, QueueOrder::InOrder)?,
+                queue: context.queue(Device::new(processor.id), QueueOrder::InOrder)?,
                 context,
                 memory,
             });

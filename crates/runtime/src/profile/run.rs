@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use opencl3::device::Device;
 use paracompile_frontend::calibrate::CalibrateError;
 use paracompile_frontend::cost::CostsFile;
 use paracompile_frontend::ir::{OpId, TensorRole};
@@ -495,7 +496,7 @@ impl<'r> Run<'r> {
                 queues.push(
                     station
                         .context
-                        .queue(station.bound.id, QueueOrder::InOrder)?,
+                        .queue(Device::new(station.bound.id), QueueOrder::InOrder)?,
                 );
             }
             if queues.len() > 1 {
