@@ -4,13 +4,14 @@
 //! That is safe because the plan lets no stage begin a frame that would overwrite a copy before the last stage that reads it, or a target of
 //! its moves, has ended: with `c` copies of a source and `d` of a target that later stages read, the beginning of frame f + c + d comes
 //! after the end of all readers of frame f. More copies than needed are always safe, so their number is rounded up to a power of two.
+//! Operands of a concatenation along the first axis that is longer than one lie inside its result, by the same argument, and it is no command.
 //! Inputs and outputs have as many copies as frames may be under way, since the host writes and reads them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use opencl3::types::cl_device_id;
-use paracompile_plan::plan::{BufferKind, Plan, QueueKind};
+use paracompile_plan::plan::{Buffer, BufferKind, Plan, QueueKind};
 
 use crate::lower::Target;
 use crate::opencl::{Context, DeviceInfo, Memory};
@@ -53,14 +54,27 @@ pub(super) struct Layout {
     pub(super) contexts: Vec<Arc<Context>>,
     /// The context of every processor of the plan.
     pub(super) context_of: BTreeMap<String, usize>,
-    /// The piece of memory of every buffer.
-    pub(super) pieces: Vec<usize>,
+    /// The piece of memory of every buffer, and where in it the buffer begins, in bytes.
+    pub(super) places: Vec<(usize, usize)>,
     /// Copies by piece.
     pub(super) copies: Vec<usize>,
     /// Bytes of a copy by piece.
     pub(super) bytes: Vec<usize>,
     /// The home of a piece.
     pub(super) piece_homes: Vec<Home>,
+    /// Tasks that are nothing, since their operands lie inside their results.
+    pub(super) in_place: BTreeSet<usize>,
+}
+
+/// A concatenation whose operands can lie inside its result one after another.
+#[derive(Clone, Debug)]
+pub(super) struct Join {
+    /// Index of the task.
+    pub(super) task: usize,
+    /// The buffer of its result.
+    pub(super) result: u32,
+    /// The buffers of its operands, in order.
+    pub(super) operands: Vec<u32>,
 }
 
 /// One copy of a piece.
@@ -79,59 +93,43 @@ impl Layout {
         bound: &[Bound],
         depth: usize,
         sharing: Sharing,
+        joins: &[Join],
     ) -> Result<Self, RunError> {
         let (contexts, context_of) = contexts(plan, bound, sharing)?;
         let homes = homes(plan, &context_of)?;
-        let mut pieces: Vec<usize> = (0..plan.buffers.len()).collect();
-        let mut copies: Vec<usize> = plan
-            .buffers
-            .iter()
-            .map(|buffer| buffer.copies as usize)
-            .collect();
+        let mut pieces = Pieces::new(plan, homes);
         for transfer in &plan.transfers {
-            let (from, to) = (transfer.from_buffer as usize, transfer.to_buffer as usize);
-            if homes[from] == homes[to] {
-                let (old, new) = (pieces[to], pieces[from]);
-                let crossing = if copies[to] > 1 { copies[to] } else { 0 };
-                copies[new] = copies[new].max(plan.buffers[from].copies as usize + crossing);
-                for piece in &mut pieces {
-                    if *piece == old {
-                        *piece = new;
-                    }
-                }
-            }
+            pieces.unite(transfer.from_buffer as usize, transfer.to_buffer as usize);
         }
-        let mut bytes = vec![0; plan.buffers.len()];
-        for (index, buffer) in plan.buffers.iter().enumerate() {
-            let piece = pieces[index];
-            let size = usize::try_from(buffer.bytes.count()).unwrap_or(usize::MAX);
-            bytes[piece] = bytes[piece].max(size);
-            if matches!(buffer.kind, BufferKind::Input | BufferKind::Output) {
-                copies[piece] = copies[piece].max(depth);
-            }
-        }
-        for count in &mut copies {
+        pieces.admit(plan, depth);
+        let in_place = joins
+            .iter()
+            .filter(|join| pieces.join(join))
+            .map(|join| join.task)
+            .collect();
+        for count in &mut pieces.copies {
             *count = count.next_power_of_two();
         }
         Ok(Self {
             contexts,
             context_of,
-            pieces,
-            copies,
-            bytes,
-            piece_homes: homes,
+            in_place,
+            places: pieces.places,
+            copies: pieces.copies,
+            bytes: pieces.bytes,
+            piece_homes: pieces.homes,
         })
     }
 
     /// Whether a move needs nothing to be done.
     pub(super) fn is_nothing(&self, plan: &Plan, transfer: u32) -> bool {
         let transfer = &plan.transfers[transfer as usize];
-        self.pieces[transfer.from_buffer as usize] == self.pieces[transfer.to_buffer as usize]
+        self.places[transfer.from_buffer as usize] == self.places[transfer.to_buffer as usize]
     }
 
     /// Copies of a buffer.
     pub(super) fn copies_of(&self, buffer: u32) -> usize {
-        self.copies[self.pieces[buffer as usize]]
+        self.copies[self.places[buffer as usize].0]
     }
 
     /// Memory for one copy of a piece.
@@ -142,6 +140,106 @@ impl Layout {
             Home::Host => Ok(Store::Host(Arc::new(Mutex::new(vec![0; bytes])))),
         }
     }
+}
+
+/// Buffers on their way to pieces of memory: at first each is its own.
+struct Pieces<'p> {
+    plan: &'p Plan,
+    places: Vec<(usize, usize)>,
+    copies: Vec<usize>,
+    bytes: Vec<usize>,
+    homes: Vec<Home>,
+}
+
+impl<'p> Pieces<'p> {
+    fn new(plan: &'p Plan, homes: Vec<Home>) -> Self {
+        let size = |buffer: &Buffer| usize::try_from(buffer.bytes.count()).unwrap_or(usize::MAX);
+        Self {
+            plan,
+            places: (0..plan.buffers.len()).map(|buffer| (buffer, 0)).collect(),
+            copies: plan
+                .buffers
+                .iter()
+                .map(|buffer| buffer.copies as usize)
+                .collect(),
+            bytes: plan.buffers.iter().map(size).collect(),
+            homes,
+        }
+    }
+
+    /// The target of a move is its source, if both have one home.
+    fn unite(&mut self, from: usize, to: usize) {
+        if self.homes[from] != self.homes[to] {
+            return;
+        }
+        let (kept, gone) = (self.places[from].0, self.places[to].0);
+        let own = self.plan.buffers[from].copies as usize;
+        let needed = own + crossing(self.copies[gone]);
+        self.copies[kept] = self.copies[kept].max(needed);
+        self.shift(gone, kept, 0);
+    }
+
+    /// As many copies of inputs and outputs as frames may be under way.
+    fn admit(&mut self, plan: &Plan, depth: usize) {
+        for (index, buffer) in plan.buffers.iter().enumerate() {
+            if is_port(buffer) {
+                let piece = self.places[index].0;
+                self.copies[piece] = self.copies[piece].max(depth);
+            }
+        }
+    }
+
+    /// Puts the operands of a concatenation into its result, if nothing else decides where one of them lies.
+    fn join(&mut self, join: &Join) -> bool {
+        let (target, base) = self.places[join.result as usize];
+        let mut seen = BTreeSet::from([target]);
+        let may_move = join.operands.iter().all(|&operand| {
+            let index = operand as usize;
+            let (piece, offset) = self.places[index];
+            let buffer = &self.plan.buffers[index];
+            let is_whole = offset == 0 && buffer.bytes.count() == self.bytes[piece] as u64;
+            let is_free = !self.holds_port_or_weight(piece);
+            let is_here = self.homes[piece] == self.homes[target];
+            is_whole && is_free && is_here && seen.insert(piece)
+        });
+        if !may_move {
+            return false;
+        }
+        let mut offset = base;
+        for &operand in &join.operands {
+            let piece = self.places[operand as usize].0;
+            self.copies[target] += crossing(self.copies[piece]);
+            self.shift(piece, target, offset);
+            offset += self.bytes[piece];
+        }
+        true
+    }
+
+    fn holds_port_or_weight(&self, piece: usize) -> bool {
+        let mut buffers = self.places.iter().zip(&self.plan.buffers);
+        buffers.any(|(&(place, _), buffer)| {
+            place == piece && (is_port(buffer) || buffer.kind == BufferKind::Weight)
+        })
+    }
+
+    /// Moves all buffers of a piece into another.
+    fn shift(&mut self, from: usize, to: usize, by: usize) {
+        for (piece, offset) in &mut self.places {
+            if *piece == from {
+                *piece = to;
+                *offset += by;
+            }
+        }
+    }
+}
+
+/// What copies of a buffer that later stages read add to those of what it shares memory with.
+const fn crossing(copies: usize) -> usize {
+    if copies > 1 { copies } else { 0 }
+}
+
+fn is_port(buffer: &Buffer) -> bool {
+    matches!(buffer.kind, BufferKind::Input | BufferKind::Output)
 }
 
 /// Whose devices share a context, and so their buffers.

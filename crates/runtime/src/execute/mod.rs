@@ -4,6 +4,8 @@
 //! allocates them, [`prepare`] builds launches for every copy, [`stream`] enqueues frames and takes the times of their events.
 //! What crosses contexts goes through the host: [`moves`].
 
+mod bare;
+
 mod clock;
 
 mod completion;

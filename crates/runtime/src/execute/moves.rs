@@ -19,8 +19,12 @@ use super::memory::Store;
 pub(crate) struct Move {
     /// Where the tensor is.
     pub(crate) from: Store,
+    /// The first byte of it there.
+    pub(crate) from_offset: usize,
     /// Where it goes.
     pub(crate) to: Store,
+    /// Its first byte there.
+    pub(crate) to_offset: usize,
     /// Its size.
     pub(crate) bytes: usize,
     /// Why it must not run: something that it waits for failed.
@@ -82,50 +86,56 @@ fn serve(moves: &Receiver<Move>, queues: &[CommandQueue], clock: Clock) {
 }
 
 fn run(step: &Move, queues: &[CommandQueue], staging: &mut Vec<u8>) -> Result<(), OpenclError> {
-    let bytes = step.bytes;
+    let (bytes, at, to_at) = (step.bytes, step.from_offset, step.to_offset);
     match (&step.from, &step.to) {
         (Store::Host(from), Store::Device(to)) => {
             let from = from.lock().expect("no holder panics");
-            to_device(queues, to, &from[..bytes])
+            to_device(queues, to, to_at, &from[at..at + bytes])
         }
         (Store::Device(from), Store::Host(to)) => {
             let mut to = to.lock().expect("no holder panics");
-            from_device(queues, from, &mut to[..bytes])
+            from_device(queues, from, at, &mut to[to_at..to_at + bytes])
         }
         (Store::Host(from), Store::Host(to)) => {
             let from = from.lock().expect("no holder panics");
             let mut to = to.lock().expect("no holder panics");
-            to[..bytes].copy_from_slice(&from[..bytes]);
+            to[to_at..to_at + bytes].copy_from_slice(&from[at..at + bytes]);
             Ok(())
         }
         (Store::Device(from), Store::Device(to)) => {
             if let Some(pointer) = from.shared() {
-                // SAFETY: the writer of these bytes has ended, and nobody writes them before this move has.
+                // SAFETY: the range lies within, its writer has ended, and nobody writes it before this move has.
                 #[expect(unsafe_code, reason = "devices share these bytes")]
-                let shared = unsafe { std::slice::from_raw_parts(pointer, bytes) };
-                to_device(queues, to, shared)
+                let shared = unsafe { std::slice::from_raw_parts(pointer.add(at), bytes) };
+                to_device(queues, to, to_at, shared)
             } else if let Some(pointer) = to.shared() {
-                // SAFETY: nobody reads or writes these bytes before this move has ended.
+                // SAFETY: the range lies within, and nobody reads or writes it before this move has ended.
                 #[expect(unsafe_code, reason = "devices share these bytes")]
-                let shared = unsafe { std::slice::from_raw_parts_mut(pointer, bytes) };
-                from_device(queues, from, shared)
+                let shared = unsafe { std::slice::from_raw_parts_mut(pointer.add(to_at), bytes) };
+                from_device(queues, from, at, shared)
             } else {
                 staging.resize(staging.len().max(bytes), 0);
-                from_device(queues, from, &mut staging[..bytes])?;
-                to_device(queues, to, &staging[..bytes])
+                from_device(queues, from, at, &mut staging[..bytes])?;
+                to_device(queues, to, to_at, &staging[..bytes])
             }
         }
     }
 }
 
-fn to_device(queues: &[CommandQueue], to: &Memory, bytes: &[u8]) -> Result<(), OpenclError> {
-    write(&queues[to.context()], to, 0, bytes)
+fn to_device(
+    queues: &[CommandQueue],
+    to: &Memory,
+    offset: usize,
+    bytes: &[u8],
+) -> Result<(), OpenclError> {
+    write(&queues[to.context()], to, offset, bytes)
 }
 
 fn from_device(
     queues: &[CommandQueue],
     from: &Memory,
+    offset: usize,
     bytes: &mut [u8],
 ) -> Result<(), OpenclError> {
-    read(&queues[from.context()], from, 0, bytes)
+    read(&queues[from.context()], from, offset, bytes)
 }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use opencl3::command_queue::CommandQueue;
 use opencl3::device::Device;
 use paracompile_frontend::import::onnx::{Program, ValueId};
-use paracompile_plan::plan::{BufferKind, Plan};
+use paracompile_plan::plan::{Buffer, BufferKind, Plan};
 
 use crate::launch::{Launch, Place, Places, launches};
-use crate::lower::{Lowered, Phase, Spec, Unsupported, lower_task};
+use crate::lower::{Lowered, Phase, Spec, Unsupported, Wire, lower_task};
 use crate::opencl::{Context, Doing, Memory, OpenclError, QueueOrder, write};
 
 use super::clock::{Clock, offset};
-use super::memory::{Bound, Home, Layout, Sharing, Store, is_compute};
+use super::memory::{Bound, Home, Join, Layout, Sharing, Store, is_compute};
 use super::moves::Mover;
 use super::order::{Order, Work, order};
 use super::planned::{Lookup, Planned, Source};
@@ -118,7 +118,8 @@ pub fn prepare(
     let lookup = Lookup::new(program);
     let planned = resolve(plan, &lookup)?;
     let lowered = lower_all(plan, &planned, bound)?;
-    let layout = Layout::new(plan, bound, options.depth, options.sharing)?;
+    let joins = joins(&planned);
+    let layout = Layout::new(plan, bound, options.depth, options.sharing, &joins)?;
     let clock = Clock::start();
     let mut builder = Builder::new(plan, bound, layout, clock)?;
     builder.allocate()?;
@@ -131,7 +132,11 @@ pub fn prepare(
         match node.work {
             Work::Task(task) => {
                 let at = task as usize;
-                let variants = builder.task(at, &planned[at], &lowered[at], constants)?;
+                let variants = if builder.layout.in_place.contains(&at) {
+                    vec![Vec::new()]
+                } else {
+                    builder.task(at, &planned[at], &lowered[at], constants)?
+                };
                 count += variants.first().map_or(0, Vec::len);
                 labels.push(task_label(&planned[at]));
                 nodes.push(Enqueued::Task {
@@ -186,6 +191,50 @@ fn lower_all(
     } else {
         Err(RunError::Unsupported(unsupported))
     }
+}
+
+/// Concatenations whose operands would lie in the result one after another.
+fn joins(planned: &[Planned<'_>]) -> Vec<Join> {
+    let join = |(task, planned): (usize, &Planned<'_>)| {
+        let ([site], [result]) = (planned.task.sites.as_slice(), planned.results.as_slice()) else {
+            return None;
+        };
+        if site.call.op_type != "Concat" || !site.call.domain.is_empty() {
+            return None;
+        }
+        let result_spec = site.results.first()?.as_ref()?;
+        let rank = i64::try_from(result_spec.shape.len()).ok()?;
+        let axis = site.int("axis", 1);
+        let axis = usize::try_from(if axis < 0 { axis + rank } else { axis }).ok()?;
+        let rows: usize = result_spec.shape.get(..axis)?.iter().product();
+        if rows != 1 {
+            return None;
+        }
+        let operands = planned.task.operands[0].iter().map(|wire| match wire {
+            Some(Wire::Outside(position)) => match planned.operands[*position] {
+                Source::Buffer(buffer) => Some(buffer),
+                Source::Constant(_) => None,
+            },
+            Some(Wire::Inside { .. }) | None => None,
+        });
+        Some(Join {
+            task,
+            result: *result,
+            operands: operands.collect::<Option<_>>()?,
+        })
+    };
+    planned.iter().enumerate().filter_map(join).collect()
+}
+
+/// Size of an element of a buffer.
+fn element_bytes(buffer: &Buffer) -> u64 {
+    let elements: u64 = buffer.shape.iter().product();
+    buffer
+        .bytes
+        .count()
+        .checked_div(elements)
+        .unwrap_or(1)
+        .max(1)
 }
 
 fn task_label(planned: &Planned<'_>) -> String {
@@ -266,7 +315,7 @@ impl<'b> Builder<'b> {
         let mut is_used = vec![false; self.plan.buffers.len()];
         for (index, buffer) in self.plan.buffers.iter().enumerate() {
             if buffer.kind != BufferKind::Workspace {
-                is_used[self.layout.pieces[index]] = true;
+                is_used[self.layout.places[index].0] = true;
             }
         }
         for (piece, is_used) in is_used.into_iter().enumerate() {
@@ -307,7 +356,7 @@ impl<'b> Builder<'b> {
             let bytes = constants.get(&value).ok_or_else(|| RunError::OtherModel {
                 what: format!("the elements of weight `{}`", buffer.tensor),
             })?;
-            for store in &self.stores[self.layout.pieces[index]] {
+            for store in &self.stores[self.layout.places[index].0] {
                 match store {
                     Store::Device(memory) => {
                         write(&self.host_queues[memory.context()], memory, 0, bytes)?;
@@ -321,11 +370,12 @@ impl<'b> Builder<'b> {
 
     /// A buffer's place for a frame.
     fn place(&self, buffer: u32, frame: usize) -> Option<Place> {
-        let stores = &self.stores[self.layout.pieces[buffer as usize]];
+        let (piece, offset) = self.layout.places[buffer as usize];
+        let stores = &self.stores[piece];
         match &stores[frame % stores.len()] {
             Store::Device(memory) => Some(Place {
                 memory: Arc::clone(memory),
-                first: 0,
+                first: offset as u64 / element_bytes(&self.plan.buffers[buffer as usize]),
             }),
             Store::Host(_) => None,
         }

@@ -72,13 +72,15 @@ impl Prepared {
                     found: bytes.len(),
                 });
             }
-            match self.store(port.buffer, frame) {
+            let (store, offset) = self.store(port.buffer, frame);
+            match store {
                 Store::Device(memory) if !bytes.is_empty() => {
-                    write(&self.host_queues[memory.context()], memory, 0, bytes)?;
+                    write(&self.host_queues[memory.context()], memory, offset, bytes)?;
                 }
                 Store::Device(_) => {}
                 Store::Host(store) => {
-                    store.lock().expect("no holder panics")[..expected].copy_from_slice(bytes);
+                    let mut store = store.lock().expect("no holder panics");
+                    store[offset..offset + expected].copy_from_slice(bytes);
                 }
             }
         }
@@ -105,15 +107,21 @@ impl Prepared {
             .iter()
             .map(|port| {
                 let mut bytes = vec![0; port.spec.bytes()];
-                match self.store(port.buffer, frame) {
+                let (store, offset) = self.store(port.buffer, frame);
+                match store {
                     Store::Device(memory) if !bytes.is_empty() => {
-                        read(&self.host_queues[memory.context()], memory, 0, &mut bytes)?;
+                        read(
+                            &self.host_queues[memory.context()],
+                            memory,
+                            offset,
+                            &mut bytes,
+                        )?;
                     }
                     Store::Device(_) => {}
                     Store::Host(store) => {
                         let store = store.lock().expect("no holder panics");
                         let length = bytes.len();
-                        bytes.copy_from_slice(&store[..length]);
+                        bytes.copy_from_slice(&store[offset..offset + length]);
                     }
                 }
                 Ok(bytes)
@@ -121,9 +129,11 @@ impl Prepared {
             .collect()
     }
 
-    fn store(&self, buffer: u32, frame: usize) -> &Store {
-        let stores = &self.stores[self.layout.pieces[buffer as usize]];
-        &stores[frame % stores.len()]
+    /// Where a buffer lies for a frame, and its first byte there.
+    fn store(&self, buffer: u32, frame: usize) -> (&Store, usize) {
+        let (piece, offset) = self.layout.places[buffer as usize];
+        let stores = &self.stores[piece];
+        (&stores[frame % stores.len()], offset)
     }
 
     /// Runs frames; their inputs are those of [`Prepared::set_inputs`] unless `feed` provides others.
@@ -295,9 +305,13 @@ impl Stream<'_> {
                     })
                     .collect::<Result<Vec<_>, OpenclError>>()?;
                 let completion = Arc::new(Completion::default());
+                let (from, from_offset) = self.prepared.store(*from, frame);
+                let (to, to_offset) = self.prepared.store(*to, frame);
                 let ready = Move {
-                    from: self.prepared.store(*from, frame).clone(),
-                    to: self.prepared.store(*to, frame).clone(),
+                    from: from.clone(),
+                    from_offset,
+                    to: to.clone(),
+                    to_offset,
                     bytes: *bytes,
                     ready: Ok(()),
                     completion: Arc::clone(&completion),

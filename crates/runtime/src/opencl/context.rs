@@ -90,7 +90,9 @@ impl Context {
         if let Some(program) = programs.get(&key) {
             return Ok(Arc::clone(program));
         }
-        let mut program = Program::create_from_sources(&self.inner, &[COMMON, source.text])
+        // One text, since the wrapper hands over several of them wrongly.
+        let text = format!("{COMMON}\n{}", source.text);
+        let mut program = Program::create_from_source(&self.inner, &text)
             .doing(|| format!("taking the source {}", source.name))?;
         if let Err(error) = program.build(&self.devices, options) {
             return Err(self.build_error(&program, source, options, error.0));
@@ -169,10 +171,7 @@ impl Context {
         };
         let queue = self.queue(Device::new(self.devices[0]), QueueOrder::InOrder)?;
         // SAFETY: the host's bytes outlive the buffer, which is dropped first.
-        #[expect(
-            unsafe_code,
-            reason = "creating and filling a buffer are unsafe by signature"
-        )]
+        #[expect(unsafe_code, reason = "buffers are unsafe by signature")]
         unsafe {
             let flags = CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR;
             let mut buffer = Buffer::<u8>::create(&self.inner, flags, BYTES, host.pointer())

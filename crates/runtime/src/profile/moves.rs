@@ -155,7 +155,9 @@ impl Pair<'_, '_> {
             let completion: Arc<Completion> = Arc::default();
             let step = Move {
                 from: from.store.clone(),
+                from_offset: 0,
                 to: to.store.clone(),
+                to_offset: 0,
                 bytes: bytes[hop % 2],
                 ready: Ok(()),
                 completion: Arc::clone(&completion),

@@ -1,0 +1,71 @@
+//! What goes wrong ends with a message, and never hangs.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use paracompile_runtime::execute::{Mode, Options, Request, RunError, prepare};
+use paracompile_runtime::run;
+
+use crate::devices::parts;
+use crate::network::{bytes, constants, input, plan, program};
+
+#[test]
+fn a_plan_of_another_model_is_refused() {
+    let mut plan = plan("shared-single-1");
+    plan.model.graph_digest = "0".repeat(64);
+    let error = run::check(&plan, &program()).unwrap_err();
+    assert!(matches!(error, RunError::Invalid(_)), "{error}");
+}
+
+#[test]
+fn a_processor_without_a_device_is_named() {
+    let (program, plan) = (program(), plan("shared-para-only-1"));
+    let mut parts = parts(&plan);
+    parts.bound.pop();
+    let constants = constants(&program);
+    let options = Options::for_plan(&plan);
+    let error = prepare(&plan, &program, &parts.bound, &constants, options).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "processor `b` of the plan is bound to no device"
+    );
+}
+
+#[test]
+fn an_input_of_another_size_is_refused() {
+    let (program, plan) = (program(), plan("shared-single-1"));
+    let parts = parts(&plan);
+    let constants = constants(&program);
+    let options = Options::for_plan(&plan);
+    let prepared = prepare(&plan, &program, &parts.bound, &constants, options).unwrap();
+    let error = prepared.set_inputs(&[vec![0; 8]]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "input `input` needs 36864 bytes, but 8 were given"
+    );
+}
+
+#[test]
+fn an_interrupt_ends_the_stream_with_the_frames_that_are_complete() {
+    let (program, plan) = (program(), plan("shared-pipe-only-2"));
+    let parts = parts(&plan);
+    let constants = constants(&program);
+    let options = Options::for_plan(&plan);
+    let prepared = prepare(&plan, &program, &parts.bound, &constants, options).unwrap();
+    prepared.set_inputs(&[bytes(&input(0))]).unwrap();
+    let interrupted = AtomicBool::new(false);
+    let request = Request {
+        mode: Mode::Stream,
+        frames: usize::MAX,
+        patience: Duration::from_secs(60),
+        interrupted: &interrupted,
+    };
+    let mut sink = |frame: usize, _: Vec<Vec<u8>>| {
+        if frame == 20 {
+            interrupted.store(true, Ordering::Relaxed);
+        }
+    };
+    let timeline = prepared.run(request, None, Some(&mut sink)).unwrap();
+    assert!(timeline.is_interrupted);
+    assert!(timeline.frames.len() >= 21 && timeline.frames.len() < 60);
+}
