@@ -17,17 +17,21 @@ use paracompile_plan::OpClass;
 use paracompile_plan::plan::{Layout, Source};
 
 use super::machine::{Machine, Station};
-use super::run::{ProfileError, ProfileReport, ProfileRequest, Profiled, Workloads};
+use super::run::{ProfileError, ProfileReport, ProfileRequest, Profiled};
+use super::tasks::Workload;
 use crate::opencl::DeviceKind;
 
 /// What a class has in the base of the calibration; where it stays, nothing is known.
 const PLACEHOLDER: &str = "not measured";
 
+/// Classes that may stand behind the first operator of a group.
+const EPILOGUES: [OpClass; 3] = [OpClass::Activation, OpClass::BatchNorm, OpClass::Elementwise];
+
 /// What measurements are of.
 pub(super) struct Facts<'f> {
     pub(super) request: &'f ProfileRequest,
     pub(super) machine: &'f Machine,
-    pub(super) plan: &'f Workloads,
+    pub(super) workloads: &'f [Workload],
 }
 
 /// The files that were written.
@@ -72,18 +76,14 @@ pub(super) fn document(
     let measured = Measurements::of_operators(rows(facts, &report));
     let calibration = calibrate(&measured, &base, Some(&origin))?;
     let mut profile = calibration.profile;
-    for (processor, station) in profile.processors.iter_mut().zip(&facts.machine.stations) {
-        keep_known(processor, station, &report);
-    }
-    let known = |notice: &&String| !notice.is_empty();
-    let odd: Vec<String> = calibration
+    profile.processors.iter_mut().for_each(keep_known);
+    report.model_notices = calibration
         .notices
         .iter()
         .map(ToString::to_string)
-        .filter(|notice| known(&notice))
+        // Powers are set here, by what meters say.
         .filter(|notice| !notice.contains("power"))
         .collect();
-    report.notices.extend(odd);
     Ok(Profiled {
         costs: costs(facts, &report),
         profile,
@@ -108,7 +108,7 @@ fn rows(facts: &Facts<'_>, report: &ProfileReport) -> Vec<TimedOperator> {
     let tasks = report.tasks.iter();
     tasks
         .map(|task| {
-            let (model, members) = &facts.plan.tasks[task.workload].uses[0];
+            let (model, members) = &facts.workloads[task.workload].uses[0];
             let graph = &facts.request.models[*model].program.imported.graph;
             TimedOperator {
                 network: task.model.clone(),
@@ -127,7 +127,7 @@ fn rows(facts: &Facts<'_>, report: &ProfileReport) -> Vec<TimedOperator> {
 fn costs(facts: &Facts<'_>, report: &ProfileReport) -> Vec<(String, CostsFile)> {
     let mut entries: Vec<Vec<CostEntry>> = vec![Vec::new(); facts.request.models.len()];
     for task in &report.tasks {
-        for (model, members) in &facts.plan.tasks[task.workload].uses {
+        for (model, members) in &facts.workloads[task.workload].uses {
             let graph = &facts.request.models[*model].program.imported.graph;
             let op = &graph.ops[members[0]];
             entries[*model].push(CostEntry {
@@ -253,7 +253,8 @@ fn base(facts: &Facts<'_>, report: &ProfileReport) -> SocFile {
                             )
                         })
                         .collect(),
-                    fuses: Vec::new(),
+                    // What a group takes beyond its first operator is in the time of that one.
+                    fuses: EPILOGUES.to_vec(),
                     operating_points: vec![point(station, figures.power.as_ref())],
                 }
             })
@@ -369,9 +370,8 @@ fn point(station: &Station, power: Option<&super::MeasuredPower>) -> OperatingPo
     }
 }
 
-/// Takes the placeholders out, and says of the time models what an empty launch takes.
-fn keep_known(processor: &mut ProcessorEntry, station: &Station, report: &ProfileReport) {
-    let _ = (station, report);
+/// Takes the placeholders out: a class of which nothing is known is not supported.
+fn keep_known(processor: &mut ProcessorEntry) {
     for point in &mut processor.operating_points {
         point
             .models

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use opencl3::device::Device;
 use paracompile_frontend::calibrate::CalibrateError;
 use paracompile_frontend::cost::CostsFile;
-use paracompile_frontend::ir::{OpId, TensorRole};
+use paracompile_frontend::ir::TensorRole;
 use paracompile_frontend::soc::file::SocFile;
 use paracompile_plan::OpClass;
 use serde::Serialize;
@@ -81,6 +81,8 @@ pub struct ProfileReport {
     pub seconds: f64,
     /// What is missing or odd, and what was done instead.
     pub notices: Vec<String>,
+    /// What stands on weak ground in the profile's time models, which count for models that were not measured.
+    pub model_notices: Vec<String>,
     /// By processor.
     pub processors: Vec<ProcessorFigures>,
     /// Distinct tasks on each processor.
@@ -125,7 +127,7 @@ pub struct MeasuredTask {
     pub operators: Vec<String>,
     /// Class of the anchor.
     pub class: OpClass,
-    /// How often it occurs in all models.
+    /// How often it is a task of the models; zero where it is always fused with what is before it.
     pub occurrences: usize,
     /// The processor.
     pub processor: String,
@@ -214,11 +216,11 @@ pub(super) fn profile_with(
         return Err(ProfileError::NoProcessor);
     }
     let machine = Machine::new(&bound)?;
-    let plan = Workloads::of(&request.models);
+    let workloads = workloads(&request.models);
     let mut run = Run {
         request,
         machine: &machine,
-        plan: &plan,
+        workloads: &workloads,
         lowering,
         interrupted,
         progress,
@@ -246,61 +248,40 @@ pub(super) fn profile_with(
         return Err(if report.interrupted {
             ProfileError::Interrupted
         } else {
-            ProfileError::NothingSupported(plan.unsupported(request, lowering, &machine))
+            ProfileError::NothingSupported(unsupported(
+                request, &workloads, lowering, &machine,
+            ))
         });
     }
     document(
         &Facts {
             request,
             machine: &machine,
-            plan: &plan,
+            workloads: &workloads,
         },
         report,
     )
 }
 
-/// The distinct tasks of models, and which operators they give a cost to.
-#[derive(Debug)]
-pub(super) struct Workloads {
-    /// Tasks as they are compiled.
-    pub(super) tasks: Vec<Workload>,
-}
-
-impl Workloads {
-    fn of(models: &[ProfiledModel]) -> Self {
-        let groups: Vec<Vec<Vec<OpId>>> = models.iter().map(groups).collect();
-        Self {
-            tasks: workloads(models, &groups),
-        }
-    }
-
-    fn unsupported(
-        &self,
-        request: &ProfileRequest,
-        lowering: Lowering<'_>,
-        machine: &Machine,
-    ) -> Vec<Unsupported> {
-        let refused = self.tasks.iter().filter_map(|workload| {
-            let (model, members) = &workload.uses[0];
-            let wired = Wiring::new(&request.models[*model].program).task(members);
-            lowering(&wired.task, &machine.stations[0].target).err()
-        });
-        refused.collect()
-    }
-}
-
-/// The operators of a model in the groups that run as one task.
-fn groups(model: &ProfiledModel) -> Vec<Vec<OpId>> {
-    let ops = model.program.imported.graph.ops.iter();
-    ops.filter(|(_, op)| op.class().is_some())
-        .map(|(id, _)| vec![id])
-        .collect()
+/// What of the tasks no kernel computes on the first processor.
+fn unsupported(
+    request: &ProfileRequest,
+    workloads: &[Workload],
+    lowering: Lowering<'_>,
+    machine: &Machine,
+) -> Vec<Unsupported> {
+    let refused = workloads.iter().filter_map(|workload| {
+        let (model, members) = &workload.uses[0];
+        let wired = Wiring::new(&request.models[*model].program).task(members);
+        lowering(&wired.task, &machine.stations[0].target).err()
+    });
+    refused.collect()
 }
 
 struct Run<'r> {
     request: &'r ProfileRequest,
     machine: &'r Machine,
-    plan: &'r Workloads,
+    workloads: &'r [Workload],
     lowering: Lowering<'r>,
     interrupted: &'r AtomicBool,
     progress: &'r mut dyn FnMut(&Progress),
@@ -404,10 +385,10 @@ impl<'r> Run<'r> {
 
     /// Every distinct task on every processor.
     fn operators(&mut self) -> Result<(), Stopped> {
-        let (plan, machine) = (self.plan, self.machine);
-        let all = plan.tasks.len() * machine.stations.len();
+        let (workloads, machine) = (self.workloads, self.machine);
+        let all = workloads.len() * machine.stations.len();
         let mut done = 0;
-        for (index, workload) in plan.tasks.iter().enumerate() {
+        for (index, workload) in workloads.iter().enumerate() {
             for station in 0..machine.stations.len() {
                 let slot = self.slot(OPERATORS_UNTIL, all - done);
                 let (model, members) = &workload.uses[0];
@@ -423,7 +404,7 @@ impl<'r> Run<'r> {
                         model: model.name.clone(),
                         operators: calls.map(|call| call.op_type.clone()).collect(),
                         class: workload.class,
-                        occurrences: workload.uses.len(),
+                        occurrences: workload.tasks,
                         processor: at.clone(),
                         seconds,
                         workload: index,
@@ -525,6 +506,7 @@ impl<'r> Run<'r> {
             .iter()
             .filter(|task| task.station == index);
         let mut shares: Vec<(f64, usize)> = measured
+            .filter(|task| task.occurrences > 0)
             .map(|task| (task.seconds.median * real(task.occurrences), task.workload))
             .collect();
         shares.sort_by(|one, other| other.0.total_cmp(&one.0));
@@ -541,7 +523,7 @@ impl<'r> Run<'r> {
         chosen.sort_unstable();
         let mut chains = Vec::new();
         for workload in chosen {
-            match self.chain(&self.plan.tasks[workload], station) {
+            match self.chain(&self.workloads[workload], station) {
                 Ok(chain) => chains.push(chain),
                 Err(Refused::Unsupported(_)) => {}
                 Err(Refused::Failed(error)) => return Err(Stopped::Failed(error)),

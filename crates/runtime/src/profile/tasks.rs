@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use paracompile_frontend::fusion::{Storage, groups};
 use paracompile_frontend::import::onnx::{Call, Elements, Program, ValueId};
 use paracompile_frontend::ir::{OpId, OpKind};
 use paracompile_plan::OpClass;
@@ -27,31 +28,39 @@ pub(super) struct Workload {
     pub(super) class: OpClass,
     /// Each occurrence: index of the model and members; the first is measured.
     pub(super) uses: Vec<(usize, Vec<OpId>)>,
+    /// Occurrences that are tasks of a plan; the others are operators that plans fuse with the one before, measured by themselves.
+    pub(super) tasks: usize,
 }
 
-/// The distinct tasks among `groups` of every model, in the order of their first occurrence.
-pub(super) fn workloads(models: &[ProfiledModel], groups: &[Vec<Vec<OpId>>]) -> Vec<Workload> {
+/// The distinct tasks of the models, in the order of their first occurrence.
+///
+/// What is fused is measured fused, and the members behind the first one once more by themselves: plans count them nothing, but a chip
+/// supports a group only if it supports them all, and the time models of their classes are fitted to them.
+pub(super) fn workloads(models: &[ProfiledModel]) -> Vec<Workload> {
     let mut found: BTreeMap<String, usize> = BTreeMap::new();
     let mut workloads: Vec<Workload> = Vec::new();
-    for (model, groups) in groups.iter().enumerate() {
-        let program = &models[model].program;
-        let wiring = Wiring::new(program);
-        for members in groups {
-            let Some(class) = members
-                .first()
-                .and_then(|&anchor| program.imported.graph.ops[anchor].class())
-            else {
-                continue;
-            };
-            let key = key(&wiring.task(members));
-            let index = *found.entry(key).or_insert_with(|| {
-                workloads.push(Workload {
-                    class,
-                    uses: Vec::new(),
+    for (model, profiled) in models.iter().enumerate() {
+        let graph = &profiled.program.imported.graph;
+        let wiring = Wiring::new(&profiled.program);
+        for group in groups(graph, &Storage::new(graph), &|_, _| true) {
+            let members = group[1..].iter().map(|&member| (vec![member], 0));
+            let members: Vec<_> = members.collect();
+            for (members, tasks) in std::iter::once((group, 1)).chain(members) {
+                let Some(class) = graph.ops[members[0]].class() else {
+                    continue;
+                };
+                let key = key(&wiring.task(&members));
+                let index = *found.entry(key).or_insert_with(|| {
+                    workloads.push(Workload {
+                        class,
+                        uses: Vec::new(),
+                        tasks: 0,
+                    });
+                    workloads.len() - 1
                 });
-                workloads.len() - 1
-            });
-            workloads[index].uses.push((model, members.clone()));
+                workloads[index].uses.push((model, members));
+                workloads[index].tasks += tasks;
+            }
         }
     }
     workloads

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -23,10 +24,15 @@ use crate::opencl::{DeviceKind, devices};
 struct Halves {
     processors: Vec<ProfiledProcessor>,
     _parts: Vec<SubDevice>,
+    /// Who measures wants the machine for himself; and drivers find their devices once.
+    _alone: MutexGuard<'static, ()>,
 }
+
+static MACHINE: Mutex<()> = Mutex::new(());
 
 fn halves() -> Halves {
     const BY_COUNTS: isize = 0x1087;
+    let alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let device = devices()
         .unwrap()
         .into_iter()
@@ -50,6 +56,7 @@ fn halves() -> Halves {
             })
             .collect(),
         _parts: parts,
+        _alone: alone,
     }
 }
 
