@@ -3,3 +3,10 @@
 #define OUT(T, name) __global T *restrict name##_base, const ulong name##_first
 #define BIND_IN(T, name) __global const T *restrict name = name##_base + name##_first
 #define BIND_OUT(T, name) __global T *restrict name = name##_base + name##_first
+
+// Vectors of V elements of a type, and how they are loaded and stored.
+#define JOIN_(a, b) a##b
+#define JOIN(a, b) JOIN_(a, b)
+#define VECTOR(T) JOIN(T, V)
+#define LOAD(p) JOIN(vload, V)(0, p)
+#define STORE(v, p) JOIN(vstore, V)(v, 0, p)

@@ -2,51 +2,109 @@
 //!
 //! Sources: the definitions of the operators in the ONNX standard.
 
-use paracompile_frontend::import::onnx::Attribute;
-
 use super::Site;
 
+/// A number as an exact literal.
+pub(super) fn literal(value: f32) -> String {
+    format!("as_float(0x{:08x}u)", value.to_bits())
+}
+
 /// The expression of a single-precision operator of one operand, with `x` for the operand; `None` if it is none.
+///
+/// It holds for vectors too: conditions are ternary, and literals are scalars.
 pub fn unary(site: &Site<'_>) -> Option<String> {
     if !site.call.domain.is_empty() {
-        return None;
+        return unary_of_others(site);
     }
-    let literal = |value: f32| format!("as_float(0x{:08x}u)", value.to_bits());
+    let alpha = |default: f32| literal(site.float("alpha", default));
+    let beta = |default: f32| literal(site.float("beta", default));
     let text = match site.call.op_type.as_str() {
-        "Relu" => "fmax(x, 0.0f)".to_owned(),
-        "LeakyRelu" => format!(
-            "(x < 0.0f ? x * {} : x)",
-            literal(site.float("alpha", 0.01))
-        ),
-        "Sigmoid" => "(1.0f / (1.0f + exp(-x)))".to_owned(),
-        "Tanh" => "tanh(x)".to_owned(),
-        "HardSigmoid" => format!(
-            "clamp(x * {} + {}, 0.0f, 1.0f)",
-            literal(site.float("alpha", 0.2)),
-            literal(site.float("beta", 0.5))
-        ),
-        "HardSwish" => "(x * clamp(x * (1.0f / 6.0f) + 0.5f, 0.0f, 1.0f))".to_owned(),
         "Clip" => {
             let (low, high) = limits(site)?;
             format!("fmin(fmax(x, {}), {})", literal(low), literal(high))
         }
-        "Erf" => "erf(x)".to_owned(),
-        "Gelu" => match site.text("approximate", "none") {
-            "tanh" => {
-                "(0.5f * x * (1.0f + tanh(0.7978845608f * (x + 0.044715f * x * x * x))))".to_owned()
-            }
-            _ => "(0.5f * x * (1.0f + erf(x * 0.70710678118f)))".to_owned(),
-        },
-        "Exp" => "exp(x)".to_owned(),
-        "Log" => "log(x)".to_owned(),
-        "Sqrt" => "sqrt(x)".to_owned(),
-        "Neg" => "(-x)".to_owned(),
-        "Abs" => "fabs(x)".to_owned(),
-        "Reciprocal" => "(1.0f / x)".to_owned(),
-        "Identity" => "x".to_owned(),
-        _ => return None,
+        "Celu" => format!(
+            "(fmax(x, 0.0f) + fmin({0} * expm1(x / {0}), 0.0f))",
+            alpha(1.0)
+        ),
+        "Elu" => format!("(x < 0.0f ? {} * expm1(x) : x)", alpha(1.0)),
+        "Gelu" if site.text("approximate", "none") == "tanh" => TANH_GELU.to_owned(),
+        "Gelu" => GELU.to_owned(),
+        "HardSigmoid" => format!("clamp(x * {} + {}, 0.0f, 1.0f)", alpha(0.2), beta(0.5)),
+        "LeakyRelu" => format!("(x < 0.0f ? x * {} : x)", alpha(0.01)),
+        "Selu" => {
+            let gamma = literal(site.float("gamma", 1.050_701));
+            format!(
+                "({gamma} * (x > 0.0f ? x : {} * expm1(x)))",
+                alpha(1.673_263_2)
+            )
+        }
+        "Shrink" => {
+            let (limit, bias) = (
+                literal(site.float("lambd", 0.5)),
+                literal(site.float("bias", 0.0)),
+            );
+            format!("(x < -{limit} ? x + {bias} : (x > {limit} ? x - {bias} : 0.0f * x))")
+        }
+        "Swish" => format!("(x / (1.0f + exp(-({} * x))))", alpha(1.0)),
+        "ThresholdedRelu" => format!("(x > {} ? x : 0.0f * x)", alpha(1.0)),
+        op_type => without_parameters(op_type)?.to_owned(),
     };
     Some(text)
+}
+
+const GELU: &str = "(0.5f * x * (1.0f + erf(x * 0.70710678118f)))";
+
+const TANH_GELU: &str = "(0.5f * x * (1.0f + tanh(0.7978845608f * (x + 0.044715f * x * x * x))))";
+
+fn without_parameters(op_type: &str) -> Option<&'static str> {
+    Some(match op_type {
+        "Abs" => "fabs(x)",
+        "Acos" => "acos(x)",
+        "Acosh" => "acosh(x)",
+        "Asin" => "asin(x)",
+        "Asinh" => "asinh(x)",
+        "Atan" => "atan(x)",
+        "Atanh" => "atanh(x)",
+        "Ceil" => "ceil(x)",
+        "Cos" => "cos(x)",
+        "Cosh" => "cosh(x)",
+        "Erf" => "erf(x)",
+        "Exp" => "exp(x)",
+        "Floor" => "floor(x)",
+        "HardSwish" => "(x * clamp(x * (1.0f / 6.0f) + 0.5f, 0.0f, 1.0f))",
+        "Identity" => "x",
+        "Log" => "log(x)",
+        // Where exp(x) would overflow, the logarithm is x.
+        "Mish" => "(x * tanh(fmax(x, 0.0f) + log1p(exp(-fabs(x)))))",
+        "Neg" => "(-x)",
+        "Reciprocal" => "(1.0f / x)",
+        "Relu" => "fmax(x, 0.0f)",
+        "Round" => "rint(x)",
+        "Sigmoid" => "(1.0f / (1.0f + exp(-x)))",
+        "Sign" => "sign(x)",
+        "Sin" => "sin(x)",
+        "Sinh" => "sinh(x)",
+        "Softplus" => "(fmax(x, 0.0f) + log1p(exp(-fabs(x))))",
+        "Softsign" => "(x / (1.0f + fabs(x)))",
+        "Sqrt" => "sqrt(x)",
+        "Tan" => "tan(x)",
+        "Tanh" => "tanh(x)",
+        _ => return None,
+    })
+}
+
+/// Operators of other domains that exporters write.
+fn unary_of_others(site: &Site<'_>) -> Option<String> {
+    match (site.call.domain.as_str(), site.call.op_type.as_str()) {
+        ("com.microsoft", "Gelu") => Some(GELU.to_owned()),
+        ("com.microsoft", "FastGelu") if site.operands.len() == 1 => Some(TANH_GELU.to_owned()),
+        ("com.microsoft", "QuickGelu") => {
+            let alpha = literal(site.float("alpha", 1.702));
+            Some(format!("(x / (1.0f + exp(-({alpha} * x))))"))
+        }
+        _ => None,
+    }
 }
 
 /// The limits of a `Clip` that are known.
@@ -68,8 +126,10 @@ fn limits(site: &Site<'_>) -> Option<(f32, f32)> {
 }
 
 /// The expression of a single-precision operator of two operands, with `x` and `y` for them; `None` if it is none.
+///
+/// Operands are broadcast by numpy's rule: what says otherwise has none.
 pub fn binary(site: &Site<'_>) -> Option<&'static str> {
-    if !site.call.domain.is_empty() {
+    if !site.call.domain.is_empty() || is_aligned_by_attribute(site) {
         return None;
     }
     Some(match site.call.op_type.as_str() {
@@ -79,10 +139,15 @@ pub fn binary(site: &Site<'_>) -> Option<&'static str> {
         "Div" => "(x / y)",
         "Max" if site.operands.len() == 2 => "fmax(x, y)",
         "Min" if site.operands.len() == 2 => "fmin(x, y)",
+        "Mean" if site.operands.len() == 2 => "((x + y) * 0.5f)",
         "PRelu" => "(x < 0.0f ? x * y : x)",
-        "Pow" if !matches!(site.call.attributes.get("fmod"), Some(Attribute::Int(_))) => {
-            "pow(x, y)"
-        }
+        "Pow" => "pow(x, y)",
         _ => return None,
     })
+}
+
+/// Whether it is of a version in which an attribute says where the second operand goes.
+pub(super) fn is_aligned_by_attribute(site: &Site<'_>) -> bool {
+    const NUMPY: i64 = 7;
+    site.call.opset < NUMPY && site.int("broadcast", 0) != 0
 }

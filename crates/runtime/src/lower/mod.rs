@@ -4,7 +4,31 @@
 //! no device, so that what is not supported is known before anything starts.
 //! One file a family of operators; the kernels lie in `src/kernels`, one file of OpenCL C a family too.
 
+mod axis;
+
+mod element;
+
 mod expression;
+
+mod map;
+
+mod pointwise;
+
+mod movement;
+
+mod generate;
+
+mod gather;
+
+mod reduction;
+
+mod softmax;
+
+mod normalization;
+
+mod pooling;
+
+mod resize;
 
 mod registry;
 

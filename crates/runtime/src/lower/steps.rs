@@ -91,6 +91,26 @@ impl Lowered {
         )
     }
 
+    /// One more table of `long`s.
+    pub fn add_longs(&mut self, values: &[i64]) -> Argument {
+        self.add_table(
+            values
+                .iter()
+                .flat_map(|value| value.to_le_bytes())
+                .collect(),
+        )
+    }
+
+    /// One more table of `float`s.
+    pub fn add_floats(&mut self, values: &[f32]) -> Argument {
+        self.add_table(
+            values
+                .iter()
+                .flat_map(|value| value.to_le_bytes())
+                .collect(),
+        )
+    }
+
     /// One more table.
     pub fn add_table(&mut self, bytes: Vec<u8>) -> Argument {
         self.tables.push(bytes);
