@@ -25,7 +25,11 @@ use crate::opencl::DeviceKind;
 const PLACEHOLDER: &str = "not measured";
 
 /// Classes that may stand behind the first operator of a group.
-const EPILOGUES: [OpClass; 3] = [OpClass::Activation, OpClass::BatchNorm, OpClass::Elementwise];
+const EPILOGUES: [OpClass; 3] = [
+    OpClass::Activation,
+    OpClass::BatchNorm,
+    OpClass::Elementwise,
+];
 
 /// What measurements are of.
 pub(super) struct Facts<'f> {

@@ -248,9 +248,7 @@ pub(super) fn profile_with(
         return Err(if report.interrupted {
             ProfileError::Interrupted
         } else {
-            ProfileError::NothingSupported(unsupported(
-                request, &workloads, lowering, &machine,
-            ))
+            ProfileError::NothingSupported(unsupported(request, &workloads, lowering, &machine))
         });
     }
     document(
