@@ -2,6 +2,8 @@
 //!
 //! The arrow: [`opencl`] finds devices; [`lower`] turns operators into kernel launches, a pure function of shapes and a [`lower::Target`];
 //! [`launch`] builds the kernels and sets their arguments once.
+//! Around a run: [`bind`] says which device a processor is, [`weights`] and [`input`] where numbers come from and go to, [`trace`] writes
+//! what happened when, and [`meter`] what it took.
 //! The crate knows no solver: a board needs the runtime alone.
 
 pub mod opencl;
@@ -17,5 +19,19 @@ pub mod solo;
 pub mod run;
 
 pub mod validate;
+
+pub mod bind;
+
+pub mod weights;
+
+pub mod input;
+
+pub mod trace;
+
+pub mod meter;
+
+pub mod interpret;
+
+pub mod check;
 
 pub mod profile;

@@ -51,8 +51,8 @@ impl Solo {
                 .transpose()?;
             places.results.push(memory.map(place));
         }
-        for &bytes in &lowered.scratch {
-            places.scratch.push(self.context.allocate(bytes)?);
+        for scratch in &lowered.scratch {
+            places.scratch.push(self.context.allocate(scratch.bytes)?);
         }
         for table in &lowered.tables {
             places.tables.push(self.filled(table)?);

@@ -9,7 +9,7 @@ use paracompile_frontend::import::onnx::{Program, ValueId};
 use paracompile_plan::plan::{Buffer, BufferKind, Plan};
 
 use crate::launch::{Launch, Place, Places, launches};
-use crate::lower::{Lowered, Phase, Spec, Unsupported, Wire, lower_task};
+use crate::lower::{Lowered, Phase, Scratch, Spec, Unsupported, Wire, lower_task};
 use crate::opencl::{Context, Doing, Memory, OpenclError, QueueOrder, write};
 
 use super::clock::{Clock, offset};
@@ -255,8 +255,8 @@ struct Builder<'b> {
     clock: Clock,
     stores: Vec<Vec<Store>>,
     allocated: Vec<u64>,
-    /// Scratch that tasks of a queue share, since they run one after another.
-    pools: HashMap<u32, Vec<Arc<Memory>>>,
+    /// Scratch that tasks of a queue share, by slot, since they run one after another.
+    pools: HashMap<(u32, usize), Arc<Memory>>,
     /// Constants that the plan does not count, by context.
     extra: HashMap<(ValueId, usize), Arc<Memory>>,
 }
@@ -483,10 +483,9 @@ impl<'b> Builder<'b> {
         context: usize,
         lowered: &Lowered,
     ) -> Result<Vec<Arc<Memory>>, RunError> {
-        let lives_on = lowered.steps.iter().any(|step| step.phase == Phase::Setup);
         let mut scratch = Vec::new();
-        for (slot, &bytes) in lowered.scratch.iter().enumerate() {
-            let pooled = self.pools.get(&queue).and_then(|pool| pool.get(slot));
+        for (slot, &Scratch { bytes, lives_on }) in lowered.scratch.iter().enumerate() {
+            let pooled = self.pools.get(&(queue, slot));
             let pooled = pooled.filter(|memory| !lives_on && memory.bytes() >= bytes);
             if let Some(memory) = pooled {
                 scratch.push(Arc::clone(memory));
@@ -494,11 +493,7 @@ impl<'b> Builder<'b> {
             }
             let memory = self.new_memory(context, bytes)?;
             if !lives_on {
-                let pool = self.pools.entry(queue).or_default();
-                match pool.get_mut(slot) {
-                    Some(place) => *place = Arc::clone(&memory),
-                    None => pool.push(Arc::clone(&memory)),
-                }
+                self.pools.insert((queue, slot), Arc::clone(&memory));
             }
             scratch.push(memory);
         }

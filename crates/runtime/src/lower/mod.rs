@@ -30,6 +30,20 @@ mod pooling;
 
 mod resize;
 
+mod epilogue;
+
+mod tuning;
+
+mod product;
+
+mod panels;
+
+mod tiled;
+
+mod convolution;
+
+mod convolve;
+
 mod registry;
 
 mod site;
@@ -41,5 +55,6 @@ mod task;
 pub use expression::{binary, unary};
 pub use registry::lower;
 pub use site::{Operand, Site, Spec, Target, TargetKind, Unsupported};
-pub use steps::{Argument, Lowered, Phase, Source, Step};
+pub use steps::{Argument, Lowered, Phase, Scratch, Source, Step};
 pub use task::{Task, Wire, lower_task};
+pub use tuning::{GroupTile, RegisterTile, Tuning};

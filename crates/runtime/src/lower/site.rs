@@ -3,6 +3,8 @@
 use paracompile_frontend::import::onnx::{Attribute, Call, Elements};
 use paracompile_frontend::ir::DataType;
 
+use super::Tuning;
+
 /// Element type and extents of a tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
@@ -73,6 +75,8 @@ pub struct Target {
     pub max_work_group: usize,
     /// Bytes of local memory.
     pub local_bytes: usize,
+    /// The tiles of products.
+    pub tuning: Tuning,
 }
 
 /// An operator that cannot be executed.

@@ -63,21 +63,36 @@ pub struct Step {
     pub local: Option<Vec<usize>>,
 }
 
+/// A piece of scratch space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scratch {
+    /// Its size.
+    pub bytes: usize,
+    /// Whether steps of [`Phase::Setup`] fill it for all frames, so that nothing else may use the memory in between.
+    pub lives_on: bool,
+}
+
 /// What an operator, or several fused ones, become.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lowered {
     /// In order; each sees what those before it wrote.
     pub steps: Vec<Step>,
-    /// Sizes of scratch space in bytes.
-    pub scratch: Vec<usize>,
+    /// Scratch space.
+    pub scratch: Vec<Scratch>,
     /// Contents of constant tables.
     pub tables: Vec<Vec<u8>>,
 }
 
 impl Lowered {
-    /// One more piece of scratch space.
+    /// One more piece of scratch space for the length of a frame.
     pub fn add_scratch(&mut self, bytes: usize) -> Argument {
-        self.scratch.push(bytes);
+        self.add_scratch_of(bytes, Phase::Frame)
+    }
+
+    /// One more piece of scratch space, which steps of `phase` fill.
+    pub fn add_scratch_of(&mut self, bytes: usize, phase: Phase) -> Argument {
+        let lives_on = phase == Phase::Setup;
+        self.scratch.push(Scratch { bytes, lives_on });
         Argument::Scratch(self.scratch.len() - 1)
     }
 

@@ -6,7 +6,7 @@ use opencl3::device::{
 use opencl3::platform::get_platforms;
 
 use super::{Doing, OpenclError};
-use crate::lower::{Target, TargetKind};
+use crate::lower::{Target, TargetKind, Tuning};
 
 /// An OpenCL device.
 #[derive(Clone, Debug)]
@@ -55,6 +55,17 @@ pub enum DeviceKind {
     Gpu,
     /// Anything else.
     Accelerator,
+}
+
+impl DeviceKind {
+    /// The word for people and in maps of processors to devices.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Gpu => "gpu",
+            Self::Accelerator => "accelerator",
+        }
+    }
 }
 
 /// All devices, in a fixed order.
@@ -141,6 +152,7 @@ impl DeviceInfo {
             vector_width: self.vector_width,
             max_work_group: self.max_work_group,
             local_bytes: self.local_bytes,
+            tuning: Tuning::of_width(self.vector_width),
         }
     }
 }

@@ -1,0 +1,319 @@
+//! From maps to devices, without OpenCL.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::DeviceMap;
+use super::problem::BindProblem;
+use crate::opencl::{DeviceInfo, DeviceKind};
+
+/// What choosing has to know of a device; its index is its place in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its platform's name.
+    pub platform: String,
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: DeviceKind,
+    /// How many compute units it has.
+    pub units: usize,
+    /// Whether it can be split by counts.
+    pub splits: bool,
+}
+
+impl From<&DeviceInfo> for Candidate {
+    fn from(device: &DeviceInfo) -> Self {
+        Self {
+            platform: device.platform.clone(),
+            name: device.name.clone(),
+            kind: device.kind,
+            units: device.compute_units,
+            splits: device.splits_by_counts,
+        }
+    }
+}
+
+impl Candidate {
+    /// A line about it for people.
+    pub(super) fn line((index, device): (usize, &Self)) -> String {
+        let Self {
+            platform,
+            name,
+            kind,
+            units,
+            splits,
+        } = device;
+        let splits = if *splits { ", can be split" } else { "" };
+        let kind = kind.name();
+        format!("{index}: {name} ({platform}), {kind}, {units} compute units{splits}")
+    }
+}
+
+/// Where a processor runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Index of the device.
+    pub device: usize,
+    /// How many of its compute units.
+    pub units: usize,
+    /// Its place among the parts of the device, in the order of the maps; `None` if it has the whole device.
+    pub part: Option<usize>,
+}
+
+/// Chooses a device for every processor, in their order, or says all that stands against it.
+pub fn choose(
+    processors: &[String],
+    maps: &[DeviceMap],
+    devices: &[Candidate],
+) -> Result<Vec<Choice>, Vec<BindProblem>> {
+    let mut problems = Vec::new();
+    let mut chosen: BTreeMap<&str, Choice> = BTreeMap::new();
+    let mut parts: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let mut wholes = BTreeSet::new();
+    let mut mapped = BTreeSet::new();
+    for map in maps {
+        let processor = map.processor.clone();
+        if !processors.contains(&processor) {
+            problems.push(BindProblem::UnknownProcessor { processor });
+            continue;
+        }
+        if !mapped.insert(map.processor.as_str()) {
+            problems.push(BindProblem::MappedTwice { processor });
+            continue;
+        }
+        let device = match matching(&map.device, devices).as_slice() {
+            [] => {
+                let map = map.to_string();
+                problems.push(BindProblem::NoSuchDevice { map });
+                continue;
+            }
+            [device] => *device,
+            several => {
+                problems.push(BindProblem::Ambiguous {
+                    map: map.to_string(),
+                    devices: several.to_vec(),
+                });
+                continue;
+            }
+        };
+        let part = map.units.map(|units| {
+            let parts = parts.entry(device).or_default();
+            parts.push(units.get());
+            parts.len() - 1
+        });
+        if part.is_none() {
+            wholes.insert(device);
+        }
+        let units = map.units.map_or(devices[device].units, usize::from);
+        let choice = Choice {
+            device,
+            units,
+            part,
+        };
+        chosen.insert(&map.processor, choice);
+    }
+    for (&device, parts) in &parts {
+        check_parts(device, parts, &devices[device], &mut problems);
+        if wholes.contains(&device) {
+            problems.push(BindProblem::WholeAndPart { device });
+        }
+    }
+    if let ([only], [device], true) = (processors, devices, maps.is_empty()) {
+        let units = device.units;
+        chosen.insert(
+            only,
+            Choice {
+                device: 0,
+                units,
+                part: None,
+            },
+        );
+        mapped.insert(only);
+    }
+    for processor in processors {
+        if !mapped.contains(processor.as_str()) {
+            let processor = processor.clone();
+            problems.push(BindProblem::Unmapped { processor });
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let choices = processors.iter().map(|name| {
+        let mut choice = chosen[name.as_str()];
+        // A part that is all of a device needs no partition, which not every device offers.
+        if choice.units == devices[choice.device].units {
+            choice.part = None;
+        }
+        choice
+    });
+    Ok(choices.collect())
+}
+
+fn check_parts(
+    device: usize,
+    parts: &[usize],
+    candidate: &Candidate,
+    problems: &mut Vec<BindProblem>,
+) {
+    let asked = parts
+        .iter()
+        .fold(0_usize, |sum, &part| sum.saturating_add(part));
+    if asked > candidate.units {
+        let has = candidate.units;
+        problems.push(BindProblem::TooManyUnits { device, asked, has });
+    } else if parts != [candidate.units] && !candidate.splits {
+        problems.push(BindProblem::CannotSplit { device });
+    }
+}
+
+/// The devices that are meant: by index, by kind, by a whole name, or by a part of one.
+fn matching(wanted: &str, devices: &[Candidate]) -> Vec<usize> {
+    let all = |is_meant: &dyn Fn(&Candidate) -> bool| -> Vec<usize> {
+        let found = devices.iter().enumerate();
+        let found = found.filter(|(_, device)| is_meant(device));
+        found.map(|(index, _)| index).collect()
+    };
+    if wanted.bytes().all(|byte| byte.is_ascii_digit()) {
+        let index = wanted.parse().ok();
+        return index
+            .filter(|&index: &usize| index < devices.len())
+            .into_iter()
+            .collect();
+    }
+    let wanted = wanted.to_lowercase();
+    let kind = match wanted.as_str() {
+        "cpu" => Some(DeviceKind::Cpu),
+        "gpu" => Some(DeviceKind::Gpu),
+        "accelerator" => Some(DeviceKind::Accelerator),
+        _ => None,
+    };
+    if let Some(kind) = kind {
+        return all(&|device| device.kind == kind);
+    }
+    let whole = all(&|device| device.name.to_lowercase() == wanted);
+    if !whole.is_empty() {
+        return whole;
+    }
+    all(&|device| {
+        [&device.name, &device.platform]
+            .iter()
+            .any(|name| name.to_lowercase().contains(&wanted))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine() -> Vec<Candidate> {
+        let device = |platform: &str, name: &str, kind, units, splits| Candidate {
+            platform: platform.to_owned(),
+            name: name.to_owned(),
+            kind,
+            units,
+            splits,
+        };
+        vec![
+            device(
+                "Portable Computing Language",
+                "pthread-skylake",
+                DeviceKind::Cpu,
+                16,
+                true,
+            ),
+            device("NVIDIA CUDA", "NVIDIA H200", DeviceKind::Gpu, 132, false),
+            device("NVIDIA CUDA", "NVIDIA H200 MIG", DeviceKind::Gpu, 16, false),
+        ]
+    }
+
+    fn chosen(
+        processors: &[&str],
+        maps: &[&str],
+        devices: &[Candidate],
+    ) -> Result<Vec<Choice>, Vec<BindProblem>> {
+        let processors: Vec<String> = processors.iter().map(|&name| name.to_owned()).collect();
+        let maps: Vec<DeviceMap> = maps.iter().map(|map| map.parse().unwrap()).collect();
+        choose(&processors, &maps, devices)
+    }
+
+    fn choice(device: usize, units: usize, part: Option<usize>) -> Choice {
+        Choice {
+            device,
+            units,
+            part,
+        }
+    }
+
+    #[test]
+    fn parts_of_a_device_come_in_the_order_of_the_maps() {
+        let found = chosen(
+            &["gpu", "big", "little"],
+            &["little=CPU/4", "big=0/12", "gpu=1"],
+            &machine(),
+        );
+        let expected = vec![
+            choice(1, 132, None),
+            choice(0, 12, Some(1)),
+            choice(0, 4, Some(0)),
+        ];
+        assert_eq!(found, Ok(expected));
+    }
+
+    #[test]
+    fn devices_are_found_by_names_too() {
+        for (map, device) in [
+            ("a=PTHREAD", 0),
+            ("a=portable", 0),
+            ("a=h200 mig", 2),
+            ("a=nvidia h200", 1),
+            ("a=cpu", 0),
+        ] {
+            assert_eq!(
+                chosen(&["a"], &[map], &machine()).unwrap()[0].device,
+                device,
+                "{map}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_only_processor_runs_on_the_only_device() {
+        let one = &machine()[..1];
+        assert_eq!(chosen(&["a"], &[], one), Ok(vec![choice(0, 16, None)]));
+        assert!(chosen(&["a", "b"], &[], one).is_err());
+        assert!(chosen(&["a"], &[], &machine()).is_err());
+    }
+
+    #[test]
+    fn a_part_that_is_everything_needs_no_partition() {
+        assert_eq!(
+            chosen(&["a"], &["a=1/132"], &machine()),
+            Ok(vec![choice(1, 132, None)])
+        );
+    }
+
+    #[test]
+    fn all_problems_are_said_at_once() {
+        let maps = [
+            "a=0/12", "b=0/8", "a=1", "x=0", "c=gpu", "d=tpu", "e=1/4", "g=2", "h=2/1",
+        ];
+        let processors = ["a", "b", "c", "d", "e", "f", "g", "h"];
+        let problems = chosen(&processors, &maps, &machine()).unwrap_err();
+        let text: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            text,
+            [
+                "--map a=…: mapped twice",
+                "--map x=…: the plan uses no such processor",
+                "--map c=gpu: devices 1 and 2 match",
+                "--map d=tpu: there is no such device",
+                "device 0 has 16 compute units, but the maps ask for 20",
+                "device 1 cannot be split into parts of given numbers of compute units",
+                "device 2 cannot be split into parts of given numbers of compute units",
+                "device 2 is mapped as a whole and in parts, which would share compute units",
+                "processor `f` is mapped to no device",
+            ]
+        );
+    }
+}

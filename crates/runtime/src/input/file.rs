@@ -1,0 +1,74 @@
+//! Tensor files by their names.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use super::tensor::HostTensor;
+use super::{npy, tensor_proto};
+
+/// A tensor file that cannot be read: the user's fault.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TensorFileError {
+    /// It cannot be read at all.
+    #[error("{}: {source}", .path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is not what its name says.
+    #[error("{}: {what}", .path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Its name says nothing.
+    #[error("{}: expected a file named .npy or .pb", .path.display())]
+    Name {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// Reads a `.npy` file, or a tensor of ONNX in a `.pb` file.
+///
+/// More than `most_bytes` is no content that anybody asked for, and is not read.
+pub fn read_tensor(path: &Path, most_bytes: u64) -> Result<HostTensor, TensorFileError> {
+    /// Headers and the encoding of integers.
+    const SLACK: u64 = 1 << 16;
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let read = match extension {
+        Some("npy") => npy::read,
+        Some("pb") => tensor_proto::read,
+        Some(_) | None => {
+            return Err(TensorFileError::Name {
+                path: path.to_owned(),
+            });
+        }
+    };
+    let io = |source| TensorFileError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let content = |what| TensorFileError::Content {
+        path: path.to_owned(),
+        what,
+    };
+    let most = most_bytes.saturating_mul(3).saturating_add(SLACK);
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(io)?;
+    file.take(most.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(io)?;
+    if bytes.len() as u64 > most {
+        return Err(content(format!(
+            "it is much larger than the {most_bytes} bytes that are expected"
+        )));
+    }
+    read(&bytes).map_err(content)
+}
