@@ -15,7 +15,7 @@ use super::statistics::real;
 use super::stock::Stock;
 use super::tasks::WiredTask;
 use crate::launch::{Launch, Place, Places, launches};
-use crate::lower::{Argument, Lowered, Phase};
+use crate::lower::{Lowered, Phase};
 use crate::opencl::{Doing, Memory, OpenclError, write};
 
 /// Places that a chain takes in turn at least and at most.
@@ -38,19 +38,16 @@ impl Chain {
         lowered: &Lowered,
     ) -> Result<Self, OpenclError> {
         let context = &station.context;
-        let is_kept = kept(lowered);
         let constants = wired.operands.iter().filter(|operand| operand.is_constant);
         let weights: usize = constants.map(|operand| operand.spec.bytes()).sum();
-        let packed = lowered.scratch.iter().zip(&is_kept);
-        let packed: usize = packed
-            .filter(|(_, kept)| **kept)
-            .map(|(bytes, _)| bytes)
-            .sum();
+        let packed = lowered.scratch.iter().filter(|scratch| scratch.lives_on);
+        let packed: usize = packed.map(|scratch| scratch.bytes).sum();
         let read_once = weights.max(packed).max(1);
         let count = (stock.bytes() / read_once).clamp(PLACES.0, PLACES.1);
         let mut shared: Vec<Option<Arc<Memory>>> = Vec::new();
-        for (&bytes, &is_kept) in lowered.scratch.iter().zip(&is_kept) {
-            let memory = (!is_kept).then(|| context.allocate(bytes)).transpose()?;
+        for scratch in &lowered.scratch {
+            let memory = (!scratch.lives_on).then(|| context.allocate(scratch.bytes));
+            let memory = memory.transpose()?;
             shared.push(memory);
         }
         let mut tables = Vec::new();
@@ -78,10 +75,10 @@ impl Chain {
                 };
                 places.operands.push(Some(place));
             }
-            for (&bytes, memory) in lowered.scratch.iter().zip(&shared) {
+            for (scratch, memory) in lowered.scratch.iter().zip(&shared) {
                 let memory = match memory {
                     Some(memory) => Arc::clone(memory),
-                    None => context.allocate(bytes)?,
+                    None => context.allocate(scratch.bytes)?,
                 };
                 places.scratch.push(memory);
             }
@@ -92,11 +89,6 @@ impl Chain {
         }
         finish(&station.queue)?;
         Ok(Self { sets, next: 0 })
-    }
-
-    /// Whether nothing is left to do in a frame.
-    pub(super) fn is_empty(&self) -> bool {
-        self.sets.iter().all(Vec::is_empty)
     }
 
     /// Enqueues the task once; the event is that of its last kernel.
@@ -160,21 +152,6 @@ fn filled(station: &Station, bytes: &[u8]) -> Result<Arc<Memory>, OpenclError> {
         write(&station.queue, &memory, 0, bytes)?;
     }
     Ok(memory)
-}
-
-/// Which scratch space the steps before the first frame write: it is a weight in another form.
-fn kept(lowered: &Lowered) -> Vec<bool> {
-    let mut kept = vec![false; lowered.scratch.len()];
-    let setup = lowered
-        .steps
-        .iter()
-        .filter(|step| step.phase == Phase::Setup);
-    for argument in setup.flat_map(|step| &step.arguments) {
-        if let Argument::Scratch(index) = argument {
-            kept[*index] = true;
-        }
-    }
-    kept
 }
 
 /// What a frame brings a task, and where it leaves its results.

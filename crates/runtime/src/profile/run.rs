@@ -22,6 +22,7 @@ use super::sampling::{MOVES, OPERATORS, Stopped, sample};
 use super::statistics::{Estimate, real};
 use super::stock::Stock;
 use super::tasks::{ProfiledModel, Wiring, Workload, workloads};
+use crate::bind::{BoundProcessor, DeviceMap};
 use crate::execute::Bound;
 use crate::lower::{Lowered, Target, Task, Unsupported, lower_task};
 use crate::opencl::{OpenclError, QueueOrder};
@@ -48,6 +49,24 @@ pub struct ProfiledProcessor {
     pub bound: Bound,
     /// The device as `--map` and `--device` name it.
     pub spelled: String,
+}
+
+impl ProfiledProcessor {
+    /// A processor that was bound as `map` says.
+    pub fn new(bound: &BoundProcessor, map: &DeviceMap) -> Self {
+        let units = map
+            .units
+            .map_or_else(String::new, |units| format!("/{units}"));
+        Self {
+            bound: Bound {
+                processor: bound.name.clone(),
+                device: bound.device.clone(),
+                id: bound.id,
+                units: bound.units,
+            },
+            spelled: format!("{}{units}", map.device),
+        }
+    }
 }
 
 /// How far a measurement is.
