@@ -211,7 +211,6 @@ fn base(facts: &Facts<'_>, report: &ProfileReport) -> SocFile {
     let enqueues = report.processors.iter();
     let enqueues = enqueues.map(|one| format!("{} {:.1} us", one.name, 1e6 * one.enqueue_s));
     let enqueues: Vec<String> = enqueues.collect();
-    let powers = report.processors.iter().any(|one| one.power.is_some());
     SocFile {
         schema: 1,
         name: facts.request.name.clone(),
@@ -291,15 +290,18 @@ fn base(facts: &Facts<'_>, report: &ProfileReport) -> SocFile {
             ),
         },
         board: BoardEntry {
-            base_w: assumed(
-                0.0,
-                if powers {
-                    "the meter sees no board; energies are those of the metered processors alone"
-                } else {
-                    "no meter"
-                },
-            ),
+            base_w: base_power(machine, report),
         },
+    }
+}
+
+/// What the host draws at rest, if a meter sees it.
+fn base_power(machine: &Machine, report: &ProfileReport) -> Number {
+    let hosts = machine.stations.iter().zip(&report.processors);
+    let mut hosts = hosts.filter(|(station, _)| station.bound.device.kind == DeviceKind::Cpu);
+    match hosts.find_map(|(_, figures)| figures.power.as_ref()) {
+        Some(power) => measured(power.idle_w, "all sockets of the host at rest"),
+        None => assumed(0.0, "no meter"),
     }
 }
 
@@ -339,25 +341,35 @@ fn point(station: &Station, power: Option<&super::MeasuredPower>) -> OperatingPo
         .filter(|class| !matches!(class, OpClass::Recurrent | OpClass::Other | OpClass::Opaque));
     let megahertz = station.bound.device.device.max_clock_frequency();
     let megahertz = f64::from(megahertz.unwrap_or(0).max(1));
-    let dynamic = || match power {
-        Some(power) => measured(
-            power.dynamic_w,
-            "above idle, while the operators that take most time run",
-        ),
+    let largest = power.iter().flat_map(|power| power.dynamic_w.values());
+    let largest = largest.copied().fold(0.0, f64::max);
+    let dynamic = |class: OpClass| match power.map(|power| power.dynamic_w.get(&class)) {
+        Some(Some(&watts)) => measured(watts, "above rest, while its longest operator runs"),
+        Some(None) => Number::Sourced {
+            value: round(largest),
+            source: Source::Estimated,
+            note: Some("the largest of the measured classes".to_owned()),
+        },
         None => assumed(0.0, "no meter"),
     };
+    // What the host draws at rest belongs to the board.
+    let own = power.filter(|_| station.bound.device.kind != DeviceKind::Cpu);
     OperatingPointEntry {
         name: "measured".to_owned(),
         hertz: Number::Plain(megahertz * 1e6),
         volts: None,
-        static_w: match power {
-            Some(power) => measured(power.static_w, "while idle"),
-            None => assumed(0.0, "no meter"),
+        static_w: match (own, power) {
+            (Some(power), _) => measured(power.idle_w, "at rest"),
+            (None, Some(_)) => assumed(0.0, "counted in board.base_w"),
+            (None, None) => assumed(0.0, "no meter"),
         },
         like: None,
         time_factor: None,
         power_factor: None,
-        dynamic_w: classes.clone().map(|class| (class, dynamic())).collect(),
+        dynamic_w: classes
+            .clone()
+            .map(|class| (class, dynamic(class)))
+            .collect(),
         models: classes
             .map(|class| ModelEntry {
                 class,

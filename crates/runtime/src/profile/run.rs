@@ -1,5 +1,6 @@
 //! The whole measurement, one step after the other, within a budget of time.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,7 @@ use super::contention::{MeasuredContention, Mix, contention, sharing};
 use super::document::{Facts, document};
 use super::machine::{Machine, Station};
 use super::moves::{MeasuredLink, links};
-use super::power::MeasuredPower;
+use super::power::{DeviceMeter, MeasuredPower, busy_repetitions};
 use super::probe::{enqueue_seconds, hop_seconds, launch_seconds, probe};
 use super::sampling::{MOVES, OPERATORS, Stopped, sample};
 use super::statistics::{Estimate, real};
@@ -25,6 +26,7 @@ use super::tasks::{ProfiledModel, Wiring, Workload, workloads};
 use crate::bind::{BoundProcessor, DeviceMap};
 use crate::execute::Bound;
 use crate::lower::{Lowered, Target, Task, Unsupported, lower_task};
+use crate::meter::EnergyMeter;
 use crate::opencl::{OpenclError, QueueOrder};
 
 /// What to measure.
@@ -249,7 +251,10 @@ pub(super) fn profile_with(
     };
     run.between_operators()?;
     run.stocks()?;
-    let outcome = run.operators().and_then(|()| run.together());
+    let outcome = run
+        .operators()
+        .and_then(|()| run.powers())
+        .and_then(|()| run.together());
     match outcome {
         Ok(()) => {}
         Err(Stopped::Interrupted) => {
@@ -476,6 +481,52 @@ impl<'r> Run<'r> {
         let lowered = (self.lowering)(&wired.task, &station.target)?;
         let stock = &mut self.stocks[station.memory];
         Ok(Chain::new(station, stock, &wired, &lowered)?)
+    }
+
+    /// What every metered processor draws, by class, while the others rest.
+    fn powers(&mut self) -> Result<(), Stopped> {
+        let machine = self.machine;
+        let meter = EnergyMeter::find();
+        if meter.is_empty() {
+            self.report.notices.extend(meter.missing.iter().cloned());
+            return Ok(());
+        }
+        for (index, station) in machine.stations.iter().enumerate() {
+            let Some(device) = DeviceMeter::find(&meter, &station.bound.device)? else {
+                continue;
+            };
+            self.tell("power", index, machine.stations.len());
+            // The longest task of each class keeps the device busy best.
+            let mut longest: BTreeMap<OpClass, (f64, usize)> = BTreeMap::new();
+            for task in &self.report.tasks {
+                if task.station == index {
+                    let found = longest.entry(task.class).or_insert((0.0, task.workload));
+                    if task.seconds.median > found.0 {
+                        *found = (task.seconds.median, task.workload);
+                    }
+                }
+            }
+            let Some(idle_w) = device.idle()? else {
+                continue;
+            };
+            let mut dynamic_w = BTreeMap::new();
+            for (class, (seconds, workload)) in longest {
+                if self.interrupted.load(Ordering::Relaxed) {
+                    return Err(Stopped::Interrupted);
+                }
+                let Ok(mut chain) = self.chain(&self.workloads[workload], station) else {
+                    continue;
+                };
+                let count = busy_repetitions(seconds);
+                let busy = device.busy(|| chain.seconds(&station.queue, count).map(|_| ()))?;
+                if let Some(watts) = busy {
+                    dynamic_w.insert(class, (watts - idle_w).max(0.0));
+                }
+            }
+            let power = MeasuredPower { idle_w, dynamic_w };
+            self.report.processors[index].power = Some(power);
+        }
+        Ok(())
     }
 
     /// Processors beside each other, and queues of one beside each other.

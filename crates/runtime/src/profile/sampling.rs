@@ -35,6 +35,8 @@ pub(super) const MOVES: Effort = Effort {
     narrow: 0.03,
 };
 
+/// Samples that an outlier can be told from.
+const FEWEST: usize = 3;
 /// Repetitions that a sample holds at most; queues of some drivers hold a thousand commands.
 const MOST_REPETITIONS: f64 = 200.0;
 
@@ -55,19 +57,19 @@ impl From<OpenclError> for Stopped {
 
 /// Samples `seconds`, which measures so many repetitions and returns the mean of one, for at most `slot`.
 ///
-/// The first call warms caches up, compiles what is compiled late, and tells how many repetitions make a sample.
-/// Even where no time is left, one sample is taken.
+/// The first calls warm caches up, compile what is compiled late, and tell how many repetitions make a sample; they do not count.
+/// Even where no time is left, [`FEWEST`] samples are taken.
 pub(super) fn sample(
     effort: Effort,
     slot: Duration,
     interrupted: &AtomicBool,
     mut seconds: impl FnMut(usize) -> Result<f64, OpenclError>,
 ) -> Result<Estimate, Stopped> {
-    let started = Instant::now();
     let mut about = seconds(1)?;
     if about < effort.sample_seconds {
         about = about.min(seconds(2)?);
     }
+    let started = Instant::now();
     let repetitions = repetitions(effort, about);
     let mut samples = Vec::new();
     loop {
@@ -83,7 +85,8 @@ pub(super) fn sample(
             outliers: samples.len(),
         });
         let is_known = samples.len() >= effort.least && estimate.relative_error() <= effort.narrow;
-        if is_known || samples.len() >= effort.most || started.elapsed() >= slot {
+        let is_over = samples.len() >= FEWEST && started.elapsed() >= slot;
+        if is_known || samples.len() >= effort.most || is_over {
             return Ok(estimate);
         }
     }
@@ -133,10 +136,10 @@ mod tests {
     }
 
     #[test]
-    fn without_time_there_is_one_sample() {
+    fn without_time_there_are_three_samples() {
         let (estimate, asked) = calls(Duration::ZERO, |_| 1e-2);
-        assert_eq!(asked, [1, 1]);
-        assert_eq!(estimate.samples, 1);
+        assert_eq!(asked, [1; 4]);
+        assert_eq!(estimate.samples, 3);
     }
 
     #[test]
