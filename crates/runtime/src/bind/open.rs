@@ -1,7 +1,5 @@
 //! Makes the parts of devices that a binding needs.
 
-use std::sync::Arc;
-
 use opencl3::device::{
     CL_DEVICE_PARTITION_BY_COUNTS, CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, SubDevice,
 };
@@ -14,12 +12,12 @@ use crate::opencl::{DeviceInfo, Doing, OpenclError, devices};
 
 /// Every processor of a plan with its device.
 ///
-/// Parts of devices live as long as it does.
+/// Parts of devices live as long as the process: `PoCL` 3.1 still touches a part when it cleans up behind the last command, and crashes if the part
+/// was released meanwhile.
 #[derive(Clone, Debug)]
 pub struct Binding {
     /// In the order of the plan.
     pub processors: Vec<BoundProcessor>,
-    _parts: Arc<Vec<SubDevice>>,
 }
 
 /// A processor and its device.
@@ -71,6 +69,7 @@ pub fn bind(processors: &[String], maps: &[DeviceMap]) -> Result<Binding, BindEr
             parts.push(part);
         }
     }
+    parts.into_iter().for_each(std::mem::forget);
     let bound = processors.iter().zip(&choices).zip(ids);
     let bound = bound.map(|((name, choice), id)| BoundProcessor {
         name: name.clone(),
@@ -81,7 +80,6 @@ pub fn bind(processors: &[String], maps: &[DeviceMap]) -> Result<Binding, BindEr
     });
     Ok(Binding {
         processors: bound.collect(),
-        _parts: Arc::new(parts),
     })
 }
 

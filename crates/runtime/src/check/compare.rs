@@ -45,12 +45,9 @@ pub fn difference(
         if found == expected {
             continue;
         }
-        let (found, expected) = match (number(found, dtype), number(expected, dtype)) {
-            (Some(found), Some(expected)) => (found, expected),
-            (Some(_) | None, _) => {
-                differing += 1;
-                continue;
-            }
+        let Some((found, expected)) = number(found, dtype).zip(number(expected, dtype)) else {
+            differing += 1;
+            continue;
         };
         let excess = excess(found, expected, tolerance);
         if excess > 0.0 {

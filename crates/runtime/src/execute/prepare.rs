@@ -270,6 +270,8 @@ impl<'b> Builder<'b> {
     ) -> Result<Self, RunError> {
         let mut queues = Vec::new();
         let mut offsets = Vec::new();
+        // Parts of a device have its clock, so what runs on them is ordered exactly.
+        let mut known: HashMap<usize, i64> = HashMap::new();
         for (index, queue) in plan.queues.iter().enumerate() {
             let is_compute = is_compute(plan, u32::try_from(index).unwrap_or(u32::MAX));
             let bound = bound
@@ -282,7 +284,13 @@ impl<'b> Builder<'b> {
             };
             let context = &layout.contexts[layout.context_of[&bound.processor]];
             let queue = context.queue(Device::new(bound.id), QueueOrder::InOrder)?;
-            offsets.push(offset(&queue, clock)?);
+            let device = bound.device.index;
+            let of_device = match known.get(&device) {
+                Some(&known) => known,
+                None => offset(&queue, clock)?,
+            };
+            known.insert(device, of_device);
+            offsets.push(of_device);
             queues.push(Some(queue));
         }
         let host_queues = layout

@@ -66,7 +66,7 @@ pub fn constants(
     Ok(known)
 }
 
-/// Constants that operators read, or that others are computed from, but no results of folding.
+/// Constants that operators read, or that others are computed from, as they are before folding.
 fn read(program: &Program) -> BTreeSet<ValueId> {
     let calls = program.calls.iter().chain(&program.constants);
     let read = calls.flat_map(|call| call.operands.iter().flatten().copied());
@@ -75,12 +75,16 @@ fn read(program: &Program) -> BTreeSet<ValueId> {
     read.chain(folded)
         .chain(program.outputs.iter().copied())
         .filter(|value| program.values[*value].is_constant)
-        .filter(|value| !program.rewritten.contains_key(value))
         .collect()
 }
 
-/// The result of a `ConstantOfShape` whose value the file holds.
+/// The result of a `ConstantOfShape` whose value the file holds, or the mask of a dropout at inference, which keeps all.
 fn repeated(program: &Program, call: &Call) -> Result<Option<(ValueId, Vec<u8>)>, InterpretError> {
+    if call.op_type == "Dropout"
+        && let Some(&Some(mask)) = call.results.get(1)
+    {
+        return Ok(Some((mask, vec![1; spec(program, mask).bytes()])));
+    }
     let (Some(Attribute::Tensor(value)), Some(&Some(result))) =
         (call.attributes.get("value"), call.results.first())
     else {
@@ -114,40 +118,31 @@ fn encoded(elements: &Elements, dtype: DataType) -> Option<Vec<u8>> {
     }
 }
 
-/// Weights that folding changed, those first that others are computed from.
+/// Weights that folding changed: most stand in the place of one that they are computed from, so all are computed before any is replaced.
 fn rewrite(
     program: &Program,
     known: &mut BTreeMap<ValueId, Vec<u8>>,
 ) -> Result<(), InterpretError> {
-    let mut open: Vec<ValueId> = program.rewritten.keys().copied().collect();
-    while !open.is_empty() {
-        let before = open.len();
-        let mut blocked = Vec::new();
-        for value in open {
-            let weight = &program.rewritten[&value];
-            let is_ready = weight
-                .operands()
-                .iter()
-                .all(|operand| known.contains_key(operand));
-            if !is_ready {
-                blocked.push(value);
-                continue;
-            }
-            let of = |operand: ValueId| {
-                let bytes = known.get(&operand)?;
-                Some((bytes.as_slice(), program.values[operand].dtype))
-            };
-            let spec = spec(program, value);
-            let bytes = weights::rewritten(weight, &spec, of)
-                .filter(|bytes| bytes.len() == spec.bytes())
-                .ok_or_else(|| missing(program, value))?;
-            known.insert(value, bytes);
+    let mut changed = BTreeMap::new();
+    for (&value, weight) in &program.rewritten {
+        let unknown = weight
+            .operands()
+            .into_iter()
+            .find(|operand| !known.contains_key(operand));
+        if let Some(operand) = unknown {
+            return Err(missing(program, operand));
         }
-        open = blocked;
-        if open.len() == before {
-            return Err(missing(program, open[0]));
-        }
+        let of = |operand: ValueId| {
+            let bytes = known.get(&operand)?;
+            Some((bytes.as_slice(), program.values[operand].dtype))
+        };
+        let spec = spec(program, value);
+        let bytes = weights::rewritten(weight, &spec, of)
+            .filter(|bytes| bytes.len() == spec.bytes())
+            .ok_or_else(|| missing(program, value))?;
+        changed.insert(value, bytes);
     }
+    known.extend(changed);
     Ok(())
 }
 

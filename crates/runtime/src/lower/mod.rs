@@ -10,6 +10,22 @@ mod element;
 
 mod expression;
 
+mod epilogue;
+
+mod tuning;
+
+mod product;
+
+mod panels;
+
+mod tiled;
+
+mod convolution;
+
+mod convolve;
+
+mod anchor;
+
 mod map;
 
 mod pointwise;
@@ -29,20 +45,6 @@ mod normalization;
 mod pooling;
 
 mod resize;
-
-mod epilogue;
-
-mod tuning;
-
-mod product;
-
-mod panels;
-
-mod tiled;
-
-mod convolution;
-
-mod convolve;
 
 mod registry;
 

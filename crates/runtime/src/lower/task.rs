@@ -4,10 +4,10 @@
 
 use paracompile_frontend::ir::DataType;
 
+use super::anchor::{Anchor, anchor};
 use super::epilogue::{Along, Epilogue, Other, literal};
 use super::expression::{binary, unary};
-use super::registry::{self, Anchor};
-use super::{Argument, Lowered, Operand, Site, Spec, Target, Unsupported};
+use super::{Argument, Lowered, Operand, Site, Spec, Target, Unsupported, registry};
 
 /// Operators that run one after another, and how they are wired.
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ impl<'a> Lowering<'_, 'a> {
         let mut operands: Vec<Option<Argument>> = (0..site.operands.len())
             .map(|position| self.place(index, position))
             .collect();
-        let (own, last) = match registry::anchor(&site) {
+        let (own, last) = match anchor(&site) {
             None => (registry::lower(&site, self.target)?, index),
             Some(anchor) => {
                 let (epilogue, last) = self.epilogue(index, &anchor, &mut operands);

@@ -1,5 +1,7 @@
 //! Which OpenCL devices this machine has.
 
+use std::sync::{Mutex, PoisonError};
+
 use opencl3::device::{
     CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU, Device,
 };
@@ -70,6 +72,9 @@ impl DeviceKind {
 
 /// All devices, in a fixed order.
 pub fn devices() -> Result<Vec<DeviceInfo>, OpenclError> {
+    // PoCL 3.1 finds its devices when it is first asked, and crashes if another thread asks meanwhile.
+    static ASKING: Mutex<()> = Mutex::new(());
+    let _one_at_a_time = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
     const NO_PLATFORM: i32 = -1001;
     const NO_DEVICE: i32 = -1;
     let platforms = match get_platforms() {

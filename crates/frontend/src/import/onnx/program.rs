@@ -383,8 +383,7 @@ impl Reader<'_> {
             };
             let value = propagated.values[slot].as_ref();
             let is_computed = value.is_some_and(|value| value.constant && value.data.is_none())
-                && matches!(propagated.weights[slot], Some(WeightRef::Generated))
-                && !rewritten.contains_key(&slot);
+                && matches!(propagated.weights[slot], Some(WeightRef::Generated));
             if is_computed && !nodes.contains_key(node) {
                 let call = self.call(*node);
                 open.extend(call.operands.iter().flatten());

@@ -1,50 +1,56 @@
 //! `pararun`: runs plans of paracompile on OpenCL devices, and measures devices for its profiles.
+//!
+//! Everything that it does is in the library; here are arguments, files, printing and exit codes alone.
 
-use std::io::Write;
-use std::path::Path;
+mod args;
+mod check;
+mod devices;
+mod failure;
+mod interrupt;
+mod problems;
+mod run;
+mod table;
+mod terminal;
+mod test;
+mod validate;
+mod weights;
+
 use std::process::ExitCode;
 
-use paracompile_runtime::check::{Outcome, run_folder};
-use paracompile_runtime::opencl::devices;
-use paracompile_runtime::solo::Solo;
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use self::args::{Cli, Command};
+use self::failure::Failure;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match arguments.split_first() {
-        Some((command, folders)) if command == "test" => match test(folders) {
-            Ok(true) => ExitCode::SUCCESS,
-            Ok(false) => ExitCode::from(1),
-            Err(error) => {
-                let _ = writeln!(std::io::stderr(), "pararun: {error}");
-                ExitCode::from(2)
-            }
-        },
-        Some(_) | None => {
-            let _ = writeln!(std::io::stderr(), "usage: pararun test FOLDER…");
-            ExitCode::from(2)
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let asked_for = matches!(
+                error.kind(),
+                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+            );
+            // A reader that went away is no reason to fail.
+            let _ = error.print();
+            return ExitCode::from(if asked_for { 0 } else { 2 });
         }
-    }
+    };
+    run(&cli).unwrap_or_else(|failure| {
+        let picture = failure.picture(terminal::wants_colour());
+        terminal::note(picture.trim_end());
+        failure.exit_code()
+    })
 }
 
-/// Runs folders of the ONNX backend tests and prints a line of JSON for each.
-fn test(folders: &[String]) -> Result<bool, Box<dyn std::error::Error>> {
-    let devices = devices()?;
-    let solo = Solo::new(&devices[0])?;
-    let mut out = std::io::stdout().lock();
-    let mut all = true;
-    for folder in folders {
-        let outcome = run_folder(&solo, Path::new(folder));
-        all &= outcome == Outcome::Passed;
-        let (word, why) = match outcome {
-            Outcome::Passed => ("passed", String::new()),
-            Outcome::Differs(why) => ("differs", why),
-            Outcome::Unsupported(why) => ("unsupported", why),
-            Outcome::Unreadable(why) => ("unreadable", why),
-            Outcome::Failed(why) => ("failed", why),
-        };
-        let line = serde_json::json!({ "folder": folder, "outcome": word, "why": why });
-        writeln!(out, "{line}")?;
-        out.flush()?;
+fn run(cli: &Cli) -> Result<ExitCode, Failure> {
+    let interrupted = interrupt::listen()?;
+    match &cli.command {
+        Command::Devices(args) => devices::run(args),
+        Command::Check(args) => check::run(args),
+        Command::Run(args) => run::run(args, interrupted),
+        Command::Validate(args) => validate::run(args, interrupted),
+        Command::Test(args) => test::run(args, interrupted),
+        Command::Weights(args) => weights::run(args, interrupted),
     }
-    Ok(all)
 }
