@@ -80,7 +80,7 @@ fn interval(sorted: &[f64]) -> (f64, f64) {
 }
 
 /// The median; `None` of nothing, or where a sample is no number.
-pub fn median(samples: &[f64]) -> Option<f64> {
+pub(super) fn median(samples: &[f64]) -> Option<f64> {
     if samples.is_empty() || samples.iter().any(|sample| !sample.is_finite()) {
         return None;
     }
@@ -96,7 +96,7 @@ pub fn median(samples: &[f64]) -> Option<f64> {
 
 /// A constant and a rate, neither negative, so that `constant + rate · x` has the least squared relative error over points `(x, y)` with
 /// positive `y`.
-pub fn line(points: &[(f64, f64)]) -> (f64, f64) {
+pub(super) fn line(points: &[(f64, f64)]) -> (f64, f64) {
     let mut sums = [0.0; 5];
     for &(x, y) in points {
         let (one, slope) = (1.0 / y, x / y);
