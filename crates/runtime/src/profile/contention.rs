@@ -1,7 +1,9 @@
 //! How much processors slow each other, and queues of one processor.
 //!
 //! Every processor runs a mix of the operators that it spends most time on, again and again, alone and while others run theirs.
-//! The factor is the ratio of the medians; what is less than one is noise.
+//! The factor is the ratio of the lower quartiles of the times of a mix, and of several rounds the median: what else the machine does can only make runs longer, and longer
+//! by more where fewer cores are left, so that the quiet half of the runs tells more of the processors themselves.
+//! What is less than one is noise.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -15,11 +17,13 @@ use serde::Serialize;
 use super::chain::{Chain, finish};
 use super::probe::flush;
 use super::sampling::{MOVES, Stopped, sample};
-use super::statistics::{median, real};
+use super::statistics::{lower_quartile, median, real};
 use crate::opencl::OpenclError;
 
 /// Runs of a mix beside others that are enough.
-const ENOUGH: usize = 9;
+const ENOUGH: usize = 6;
+/// How often everything is measured again, so that a machine that changes meanwhile changes for all.
+const ROUNDS: u32 = 3;
 /// A queue more must make a processor faster by this factor to be worth having.
 const WORTHWHILE: f64 = 1.05;
 
@@ -61,12 +65,6 @@ impl Mix<'_> {
         finish(self.queue)?;
         Ok(started.elapsed().as_secs_f64() / real(runs))
     }
-
-    /// The same while others may run.
-    fn alone(&mut self, slot: Duration, interrupted: &AtomicBool) -> Result<f64, Stopped> {
-        let estimate = sample(MOVES, slot, interrupted, |runs| self.seconds(runs))?;
-        Ok(estimate.median)
-    }
 }
 
 /// The factors of every set of at least two of the mixes; `slot` is the time for a set.
@@ -75,41 +73,53 @@ pub(super) fn contention(
     slot: Duration,
     interrupted: &AtomicBool,
 ) -> Result<Vec<MeasuredContention>, Stopped> {
-    let mut alone = Vec::new();
-    for mix in mixes.iter_mut() {
-        alone.push(mix.alone(slot, interrupted)?);
-    }
-    let mut found = Vec::new();
-    for set in 1_usize..1 << mixes.len() {
-        if set.count_ones() < 2 {
-            continue;
-        }
-        let members: Vec<&mut Mix<'_>> = mixes
-            .iter_mut()
-            .enumerate()
-            .filter(|(index, _)| set >> index & 1 == 1)
-            .map(|(_, mix)| mix)
-            .collect();
-        let names = members.iter().map(|mix| mix.name.to_owned());
-        let names: Vec<String> = names.collect();
-        let before = alone
-            .iter()
-            .enumerate()
-            .filter(|(index, _)| set >> index & 1 == 1);
-        let together = together(members, slot, interrupted)?;
-        let factors = before.zip(together).map(|((_, alone), together)| {
-            if *alone > 0.0 {
-                (together / alone).max(1.0)
-            } else {
-                1.0
+    let sets: Vec<usize> = (1..1 << mixes.len()).collect();
+    // By set, then member: the ratio of each round.
+    let mut ratios: Vec<Vec<Vec<f64>>> = sets
+        .iter()
+        .map(|&set| members(set, mixes.len()).map(|_| Vec::new()).collect())
+        .collect();
+    for _ in 0..ROUNDS {
+        let mut alone = vec![0.0; mixes.len()];
+        for (&set, ratios) in sets.iter().zip(&mut ratios) {
+            let chosen = mixes.iter_mut().enumerate();
+            let chosen = chosen.filter(|(index, _)| is_member(set, *index));
+            let chosen = chosen.map(|(_, mix)| mix).collect();
+            let times = together(chosen, slot / ROUNDS, interrupted)?;
+            for ((member, seconds), ratios) in members(set, alone.len()).zip(times).zip(ratios) {
+                // The sets of one come before all others that a processor is in.
+                if set.count_ones() == 1 {
+                    alone[member] = seconds;
+                }
+                if alone[member] > 0.0 {
+                    ratios.push(seconds / alone[member]);
+                }
             }
-        });
-        found.push(MeasuredContention {
-            set: names,
-            factors: factors.collect(),
-        });
+        }
     }
-    Ok(found)
+    let several = sets
+        .iter()
+        .zip(&ratios)
+        .filter(|(set, _)| set.count_ones() > 1);
+    let found = several.map(|(&set, ratios)| MeasuredContention {
+        set: members(set, mixes.len())
+            .map(|member| mixes[member].name.to_owned())
+            .collect(),
+        factors: ratios
+            .iter()
+            .map(|ratios| median(ratios).unwrap_or(1.0).max(1.0))
+            .collect(),
+    });
+    Ok(found.collect())
+}
+
+fn is_member(set: usize, index: usize) -> bool {
+    set >> index & 1 == 1
+}
+
+/// The members of a set among `count` processors, ascending.
+fn members(set: usize, count: usize) -> impl Iterator<Item = usize> {
+    (0..count).filter(move |&index| is_member(set, index))
 }
 
 /// Seconds of each mix while all of them run, by one thread of the host each, until every one of them ran often enough or `slot` is over.
@@ -146,7 +156,7 @@ fn together(
         if !is_enough {
             busy.fetch_sub(1, Ordering::AcqRel);
         }
-        failed.map_or_else(|| Ok(median(&samples).unwrap_or(0.0)), Err)
+        failed.map_or_else(|| Ok(lower_quartile(&samples).unwrap_or(0.0)), Err)
     };
     let results: Vec<Result<f64, OpenclError>> = thread::scope(|scope| {
         let threads = mixes

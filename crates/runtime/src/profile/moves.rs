@@ -22,6 +22,8 @@ use crate::opencl::OpenclError;
 /// Sizes of the tensors that are moved, ascending.
 const SIZES: [usize; 6] = [4, 4 << 10, 32 << 10, 256 << 10, 2 << 20, 8 << 20];
 const LARGEST: usize = SIZES[SIZES.len() - 1];
+/// Launches that wait for the host at a time, on either side.
+const MOST_PAIRS: usize = 16;
 /// How long a move of any size may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// A link cannot be faster in a profile.
@@ -109,7 +111,7 @@ impl Pair<'_, '_> {
     ) -> Result<[MeasuredLink; 2], Stopped> {
         let seconds = |bytes: [usize; 2]| {
             sample(MOVES, slot, interrupted, |pairs| {
-                self.round_trip(bytes, pairs)
+                self.round_trip(bytes, pairs.min(MOST_PAIRS))
             })
         };
         let smallest = seconds([SIZES[0]; 2])?.median;

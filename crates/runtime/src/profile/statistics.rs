@@ -94,6 +94,17 @@ pub(super) fn median(samples: &[f64]) -> Option<f64> {
     })
 }
 
+/// The value that a quarter of the samples does not exceed; `None` of nothing, or where a sample is no number.
+pub(super) fn lower_quartile(samples: &[f64]) -> Option<f64> {
+    let middle = median(samples)?;
+    let lower: Vec<f64> = samples
+        .iter()
+        .copied()
+        .filter(|sample| *sample <= middle)
+        .collect();
+    median(&lower)
+}
+
 /// A constant and a rate, neither negative, so that `constant + rate · x` has the least squared relative error over points `(x, y)` with
 /// positive `y`.
 pub(super) fn line(points: &[(f64, f64)]) -> (f64, f64) {
@@ -148,6 +159,13 @@ mod tests {
         assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));
         assert_eq!(median(&[]), None);
         assert_eq!(median(&[1.0, f64::NAN]), None);
+    }
+
+    #[test]
+    fn the_lower_quartile_is_the_median_of_the_lower_half() {
+        assert_eq!(lower_quartile(&[8.0, 1.0, 3.0, 2.0, 9.0]), Some(2.0));
+        assert_eq!(lower_quartile(&[5.0]), Some(5.0));
+        assert_eq!(lower_quartile(&[]), None);
     }
 
     #[test]
