@@ -18,6 +18,8 @@ pub mod solo;
 
 pub mod model;
 
+pub mod bench;
+
 pub mod run;
 
 pub mod validate;

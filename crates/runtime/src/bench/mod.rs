@@ -1,0 +1,14 @@
+//! How fast products and convolutions are on a device, beside others' on the same device.
+
+mod clblast;
+
+mod clock;
+
+mod layers;
+
+mod operators;
+
+mod report;
+
+pub use clblast::{Clblast, ClblastError};
+pub use report::{BenchError, convolutions, products};

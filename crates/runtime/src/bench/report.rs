@@ -1,0 +1,149 @@
+//! Tables of rates.
+
+use std::fmt::Write as _;
+
+use super::clblast::{Clblast, ClblastError};
+use super::clock::least;
+use super::layers::{LAYERS, PRODUCTS};
+use super::operators::Operator;
+use crate::lower::Unsupported;
+use crate::opencl::{DeviceInfo, OpenclError};
+use crate::solo::Solo;
+
+/// Why a measurement failed.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// OpenCL objects.
+    #[error(transparent)]
+    Opencl(#[from] OpenclError),
+    /// `CLBlast` objects.
+    #[error(transparent)]
+    Clblast(#[from] ClblastError),
+    /// An operator is not supported.
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a rate is approximate")]
+fn rate(operations: usize, seconds: f64) -> f64 {
+    operations as f64 / seconds / 1e9
+}
+
+/// Matrix products beside those of `CLBlast`, as a table: each size with neither factor constant, as `CLBlast` sees it, and with a
+/// constant right one; milliseconds from the call until all is done, the least of many.
+pub fn products(device: &DeviceInfo, filter: &str) -> Result<String, BenchError> {
+    let solo = Solo::new(device)?;
+    let clblast = Clblast::load();
+    let mut table = String::new();
+    let _ = writeln!(table, "device: {} ({})", device.name, device.driver);
+    let _ = match &clblast {
+        Ok(clblast) => writeln!(table, "CLBlast: {}", clblast.version()),
+        Err(error) => writeln!(table, "no CLBlast: {error}"),
+    };
+    let _ = writeln!(
+        table,
+        "{:<24}{:>6}{:>7}{:>6}{:>10}{:>10}{:>10}{:>8}",
+        "GFLOP/s", "rows", "cols", "depth", "ours", "constant", "CLBlast", "ratio"
+    );
+    for (name, rows, columns, depth) in PRODUCTS {
+        if !name.contains(filter) {
+            continue;
+        }
+        let prepare = |is_constant| -> Result<_, BenchError> {
+            let operator = Operator::product(rows, columns, depth, is_constant);
+            let lowered = operator.lower(&solo.target)?;
+            Ok(operator.prepare(&solo, &lowered)?)
+        };
+        let (both, constant) = (prepare(false)?, prepare(true)?);
+        let run = |prepared: &crate::solo::Prepared| -> Result<(), BenchError> {
+            drop(prepared.enqueue(&solo.queue)?);
+            Ok(solo.finish()?)
+        };
+        let places = both.places();
+        let factor = |position: usize| {
+            let place = places.operands[position].as_ref();
+            &*place.expect("both factors are there").memory
+        };
+        let out = places.results[0].as_ref().expect("a product has a result");
+        let mut theirs = || -> Result<(), BenchError> {
+            if let Ok(clblast) = &clblast {
+                let memory = [factor(0), factor(1), &*out.memory];
+                clblast.multiply(&solo.queue, (rows, columns, depth), memory)?;
+                solo.finish()?;
+            }
+            Ok(())
+        };
+        let times = least(&mut [&mut || run(&both), &mut || run(&constant), &mut theirs])?;
+        let rates: Vec<f64> = times
+            .iter()
+            .map(|&time| rate(2 * rows * columns * depth, time))
+            .collect();
+        let _ = write!(
+            table,
+            "{name:<24}{rows:>6}{columns:>7}{depth:>6}{:>10.1}{:>10.1}",
+            rates[0], rates[1]
+        );
+        let _ = match clblast {
+            Ok(_) => writeln!(table, "{:>10.1}{:>8.2}", rates[2], rates[0] / rates[2]),
+            Err(_) => writeln!(table),
+        };
+    }
+    Ok(table)
+}
+
+/// Convolutions of networks, as a table, beside the rate of a large product on the same device.
+pub fn convolutions(device: &DeviceInfo, filter: &str) -> Result<String, BenchError> {
+    let solo = Solo::new(device)?;
+    let mut table = String::new();
+    let _ = writeln!(table, "device: {} ({})", device.name, device.driver);
+    let (rows, columns, depth) = (1024, 1024, 1024);
+    let product = Operator::product(rows, columns, depth, true);
+    let product = product.prepare(&solo, &product.lower(&solo.target)?)?;
+    let mut totals: Vec<(&str, usize, f64)> = Vec::new();
+    let _ = writeln!(
+        table,
+        "{:<44}{:>6}{:>10}{:>10}{:>10}",
+        "convolution", "times", "ms", "GFLOP/s", "of GEMM"
+    );
+    for layer in LAYERS {
+        let name = layer.to_string();
+        if !name.contains(filter) {
+            continue;
+        }
+        let operator = layer.operator();
+        let prepared = operator.prepare(&solo, &operator.lower(&solo.target)?)?;
+        let run = |prepared: &crate::solo::Prepared| -> Result<(), BenchError> {
+            drop(prepared.enqueue(&solo.queue)?);
+            Ok(solo.finish()?)
+        };
+        let times = least(&mut [&mut || run(&prepared), &mut || run(&product)])?;
+        let own = rate(layer.operations(), times[0]);
+        let of_product = rate(2 * rows * columns * depth, times[1]);
+        let _ = writeln!(
+            table,
+            "{name:<44}{:>6}{:>10.3}{own:>10.1}{:>10.2}",
+            layer.repetitions,
+            times[0] * 1e3,
+            own / of_product
+        );
+        let repetitions = u32::try_from(layer.repetitions).expect("layers are few");
+        let time = times[0] * f64::from(repetitions);
+        let operations = layer.operations() * layer.repetitions;
+        match totals.last_mut() {
+            Some(total) if total.0 == layer.network => {
+                total.1 += operations;
+                total.2 += time;
+            }
+            _ => totals.push((layer.network, operations, time)),
+        }
+    }
+    for (network, operations, time) in totals {
+        let _ = writeln!(
+            table,
+            "{network}: {:.2} ms, {:.1} GFLOP/s",
+            time * 1e3,
+            rate(operations, time)
+        );
+    }
+    Ok(table)
+}
