@@ -39,3 +39,5 @@ pub mod meter;
 pub mod interpret;
 
 pub mod check;
+
+pub mod profile;
