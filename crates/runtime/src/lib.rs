@@ -18,6 +18,10 @@ pub mod solo;
 
 pub mod model;
 
+pub mod bench;
+
+pub mod tune;
+
 pub mod run;
 
 pub mod validate;
@@ -35,3 +39,5 @@ pub mod meter;
 pub mod interpret;
 
 pub mod check;
+
+pub mod profile;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use opencl3::command_queue::CommandQueue;
+use opencl3::event::Event;
 
-use crate::launch::{Place, Places, launches};
+use crate::launch::{Launch, Place, Places, launches};
 use crate::lower::{Lowered, Phase, Target};
 use crate::opencl::{Context, DeviceInfo, Doing, Memory, OpenclError, QueueOrder};
 
@@ -17,6 +18,26 @@ pub struct Solo {
     pub context: Context,
     /// The queue, with profiling.
     pub queue: CommandQueue,
+}
+
+/// Operators that can run again and again.
+#[derive(Debug)]
+pub struct Prepared {
+    launches: Vec<Launch>,
+    places: Places,
+}
+
+impl Prepared {
+    /// Enqueues them once.
+    pub fn enqueue(&self, queue: &CommandQueue) -> Result<Vec<Event>, OpenclError> {
+        let launches = self.launches.iter();
+        launches.map(|launch| launch.enqueue(queue, &[])).collect()
+    }
+
+    /// The operands, results and scratch space.
+    pub fn places(&self) -> &Places {
+        &self.places
+    }
 }
 
 impl Solo {
@@ -39,6 +60,27 @@ impl Solo {
         operands: &[Option<&[u8]>],
         results: &[Option<usize>],
     ) -> Result<Vec<Option<Vec<u8>>>, OpenclError> {
+        let prepared = self.prepare(lowered, operands, results)?;
+        drop(prepared.enqueue(&self.queue)?);
+        self.finish()?;
+        let results = prepared.places.results.iter();
+        results
+            .map(|place| {
+                place
+                    .as_ref()
+                    .map(|place| self.read(&place.memory))
+                    .transpose()
+            })
+            .collect()
+    }
+
+    /// Fills the operands, and runs what has to run once before the first frame.
+    pub fn prepare(
+        &self,
+        lowered: &Lowered,
+        operands: &[Option<&[u8]>],
+        results: &[Option<usize>],
+    ) -> Result<Prepared, OpenclError> {
         let place = |memory: Arc<Memory>| Place { memory, first: 0 };
         let mut places = Places::default();
         for operand in operands {
@@ -57,23 +99,21 @@ impl Solo {
         for table in &lowered.tables {
             places.tables.push(self.filled(table)?);
         }
-        for phase in [Phase::Setup, Phase::Frame] {
-            for launch in launches(&self.context, lowered, &places, phase)? {
-                launch.enqueue(&self.queue, &[])?;
-            }
-            self.queue
-                .finish()
-                .doing(|| "waiting for operators".to_owned())?;
+        for launch in launches(&self.context, lowered, &places, Phase::Setup)? {
+            launch.enqueue(&self.queue, &[])?;
         }
-        let results = places.results.iter();
-        results
-            .map(|place| {
-                place
-                    .as_ref()
-                    .map(|place| self.read(&place.memory))
-                    .transpose()
-            })
-            .collect()
+        self.finish()?;
+        Ok(Prepared {
+            launches: launches(&self.context, lowered, &places, Phase::Frame)?,
+            places,
+        })
+    }
+
+    /// Waits until all is done.
+    pub fn finish(&self) -> Result<(), OpenclError> {
+        self.queue
+            .finish()
+            .doing(|| "waiting for operators".to_owned())
     }
 
     /// Memory with the given contents.

@@ -1,10 +1,5 @@
 //! Weights that import folds: computed from what the file, or a seed, says of them before.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test stops at what it does not expect"
-)]
-
 use paracompile_frontend::import::onnx::{ImportOptions, Weight, load};
 use paracompile_runtime::interpret::constants;
 use paracompile_runtime::opencl::devices;

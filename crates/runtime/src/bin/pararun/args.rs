@@ -1,5 +1,6 @@
 //! The command line, as typed.
 
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -55,6 +56,13 @@ Examples:
   pararun run plan.json --model model.onnx --weights random:1 --trace trace.json --measured measured.json
   pararun run plan.json --model model.onnx --input image.npy --output results")]
     Run(RunArgs),
+    /// Measure the operators of models on devices, and write a profile for `paracompile --soc`
+    #[command(after_help = "\
+Examples:
+  pararun profile model.onnx -o soc.json
+  pararun profile googlenet.onnx resnet50.onnx --device big=cpu/12 --device little=cpu/4 --device gpu=NVIDIA -o soc.json
+  paracompile googlenet.onnx --soc soc.json --costs soc.costs/googlenet.json")]
+    Profile(ProfileArgs),
     /// Run every plan that paracompile wrote into a directory, and say how well its predictions hold
     #[command(after_help = "\
 Examples:
@@ -170,12 +178,36 @@ pub(crate) struct ProfileArgs {
     /// Bind a symbolic dimension; repeat for several
     #[arg(long = "dim", value_name = "NAME=VALUE", value_parser = dim)]
     pub(crate) dims: Vec<(String, u64)>,
+    /// Split attention by head, into N groups of heads at most; without N, every head by itself, as `paracompile --expose-heads` does
+    #[arg(
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "18446744073709551615"
+    )]
+    pub(crate) expose_heads: Option<NonZeroU64>,
     /// A processor of the profile and its device, as in `pararun run`; repeat for several. Without any, every device is a processor
     #[arg(long, value_name = "NAME=DEVICE[/UNITS]")]
     pub(crate) device: Vec<DeviceMap>,
     /// Where to write the profile
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: PathBuf,
+    /// The folder for the measured costs of each model; beside the profile if absent, as soc.costs beside soc.json
+    #[arg(long, value_name = "DIR")]
+    pub(crate) costs_dir: Option<PathBuf>,
+    /// The name of the profile; that of its file if absent
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Seconds for everything
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) budget: u64,
+    /// Command queues to try on each processor
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=8))]
+    pub(crate) queues: u8,
+    /// Print all figures as JSON instead of a summary
+    #[arg(long)]
+    pub(crate) json: bool,
     /// Print nothing but errors
     #[arg(long, short)]
     pub(crate) quiet: bool,

@@ -8,6 +8,7 @@ mod devices;
 mod failure;
 mod interrupt;
 mod problems;
+mod profile;
 mod run;
 mod table;
 mod terminal;
@@ -49,6 +50,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Devices(args) => devices::run(args),
         Command::Check(args) => check::run(args),
         Command::Run(args) => run::run(args, interrupted),
+        Command::Profile(args) => profile::run(args, interrupted),
         Command::Validate(args) => validate::run(args, interrupted),
         Command::Test(args) => test::run(args, interrupted),
         Command::Weights(args) => weights::run(args, interrupted),

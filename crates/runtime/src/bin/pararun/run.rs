@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use paracompile_frontend::import::onnx::{Program, ValueId};
-use paracompile_plan::measured::Measured;
 use paracompile_plan::{Bytes, Nanoseconds, Plan, write_json};
 use paracompile_runtime::bind::{Binding, BoundProcessor};
 use paracompile_runtime::execute::Bound;
@@ -49,6 +48,7 @@ pub(crate) fn run(args: &RunArgs, interrupted: &AtomicBool) -> Result<ExitCode, 
     };
     let options = RunOptions {
         frames: usize::try_from(args.frames).unwrap_or(usize::MAX),
+        alone: usize::try_from(args.frames.min(10)).unwrap_or(10),
         is_paced: args.pace == Pace::Plan,
         meter: Some(&EnergyMeter::find()),
         ..RunOptions::default()
