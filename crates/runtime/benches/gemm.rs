@@ -1,4 +1,4 @@
-//! Matrix products beside `CLBlast`'s, and convolutions, on one device: `cargo bench -p paracompile-runtime --bench gemm -- [products|convolutions] [NAME]`.
+//! Matrix products beside `CLBlast`'s, and convolutions, on one device: `cargo bench -p paracompile-runtime --bench gemm -- [tune|products|convolutions] [NAME]`.
 //!
 //! `PARARUN_DEVICE` is the index of the device; the first otherwise.
 
@@ -6,6 +6,8 @@
 
 use paracompile_runtime::bench::{BenchError, convolutions, products};
 use paracompile_runtime::opencl::devices;
+use paracompile_runtime::solo::Solo;
+use paracompile_runtime::tune;
 
 fn main() -> Result<(), BenchError> {
     let index = std::env::var("PARARUN_DEVICE").ok();
@@ -18,6 +20,11 @@ fn main() -> Result<(), BenchError> {
         .collect();
     let what = arguments.first().map_or("", String::as_str);
     let name = arguments.get(1).map_or("", String::as_str);
+    if what == "tune" {
+        let tuning = tune::tune(&Solo::new(device)?, device)?;
+        println!("{tuning:#?}\n{}", tune::save(device, &tuning)?.display());
+        return Ok(());
+    }
     if what != "convolutions" {
         println!("{}", products(device, name)?);
     }

@@ -20,6 +20,8 @@ pub mod model;
 
 pub mod bench;
 
+pub mod tune;
+
 pub mod run;
 
 pub mod validate;

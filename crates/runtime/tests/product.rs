@@ -1,4 +1,4 @@
-//! Products and convolutions on PoCL against plain loops in double precision, for both kinds of device.
+//! Products and convolutions on the first device against plain loops in double precision, for both kinds of device.
 
 #![expect(
     clippy::unwrap_used,
@@ -16,10 +16,11 @@ use paracompile_frontend::import::onnx::{Attribute, Call, Elements};
 use paracompile_frontend::ir::DataType;
 use paracompile_plan::plan::OperatorRef;
 use paracompile_runtime::lower::{
-    Lowered, Operand, Site, Spec, Target, TargetKind, Task, Wire, lower, lower_task,
+    Lowered, Operand, Site, Spec, Target, TargetKind, Task, Tuning, Wire, lower, lower_task,
 };
 use paracompile_runtime::opencl::devices;
 use paracompile_runtime::solo::Solo;
+use paracompile_runtime::tune;
 use proptest::prelude::*;
 
 struct Shared(Solo);
@@ -75,12 +76,12 @@ fn spec(shape: &[usize]) -> Spec {
     }
 }
 
-fn operand<'a>(tensor: &Tensor, is_constant: bool) -> Option<Operand<'a>> {
-    Some(Operand {
+fn operand<'a>(tensor: &Tensor, is_constant: bool) -> Operand<'a> {
+    Operand {
         spec: spec(&tensor.shape),
         is_constant,
         elements: None,
-    })
+    }
 }
 
 fn run(lowered: &Lowered, operands: &[&Tensor], result: &[usize]) -> Tensor {
@@ -93,22 +94,77 @@ fn run(lowered: &Lowered, operands: &[&Tensor], result: &[usize]) -> Tensor {
 
 /// Runs an operator on both kinds of device, with constant factors and without.
 fn check(call: &Call, operands: &[&Tensor], expected: &Tensor) {
-    for target in targets() {
+    check_on(&targets(), call, operands, expected);
+}
+
+fn check_on(targets: &[Target], call: &Call, operands: &[&Tensor], expected: &Tensor) {
+    for target in targets {
         for is_constant in [false, true] {
             let constant = |position| is_constant && position > 0;
             let site = Site {
                 call,
                 operands: (0..operands.len())
-                    .map(|position| operand(operands[position], constant(position)))
+                    .map(|position| Some(operand(operands[position], constant(position))))
                     .collect(),
                 results: vec![Some(spec(&expected.shape))],
             };
-            let lowered = lower(&site, &target).unwrap();
+            let lowered = lower(&site, target).unwrap();
             let found = run(&lowered, operands, &expected.shape);
             let what = format!("{} {:?} {:?}", call.op_type, target.kind, call.attributes);
             found.assert_close(expected, &what);
         }
     }
+}
+
+/// A product and convolutions that cross the edges of every tile.
+fn check_edges(targets: &[Target]) {
+    let (left, right) = (Tensor::random(&[139, 35], 1), Tensor::random(&[35, 150], 2));
+    let expected = naive::matmul(&left, &right);
+    check_on(targets, &call("MatMul", &[]), &[&left, &right], &expected);
+    let image = Tensor::random(&[1, 9, 12, 13], 1);
+    for (stride, features) in [(1, 21), (2, 21)] {
+        let filter = Tensor::random(&[features, 9, 3, 3], 2);
+        let plane = plane(stride, 1, 1);
+        let expected = naive::conv(&image, &filter, &plane);
+        let call = call("Conv", &attributes(&plane));
+        check_on(targets, &call, &[&image, &filter], &expected);
+    }
+    let filter = Tensor::random(&[9, 1, 3, 3], 2);
+    let plane = plane(2, 1, 9);
+    let expected = naive::conv(&image, &filter, &plane);
+    let call = call("Conv", &attributes(&plane));
+    check_on(targets, &call, &[&image, &filter], &expected);
+}
+
+#[test]
+fn vectors_of_every_width_are_right() {
+    let widths = [4, 8].map(|vector_width| Target {
+        vector_width,
+        tuning: Tuning::of_width(vector_width),
+        ..solo().target.clone()
+    });
+    check_edges(&widths);
+}
+
+#[test]
+fn every_tile_that_the_tuner_knows_is_right() {
+    let [cpu, gpu] = targets();
+    let all = tune::candidates(cpu.vector_width);
+    let registers = all.register_tiles.iter().map(|&tile| Target {
+        tuning: Tuning {
+            register_tiles: vec![tile],
+            ..all.clone()
+        },
+        ..cpu.clone()
+    });
+    let groups = all.group_tiles.iter().map(|&tile| Target {
+        tuning: Tuning {
+            group_tiles: vec![tile],
+            ..all.clone()
+        },
+        ..gpu.clone()
+    });
+    check_edges(&registers.chain(groups).collect::<Vec<_>>());
 }
 
 fn ints(values: &[usize]) -> Attribute {
@@ -349,10 +405,10 @@ fn pointwise_operators_are_done_behind_a_convolution() {
     ];
     let elements = Elements::Reals(vec![0.75]);
     let middle = operand(&expected, false);
-    let constant = operand(&factor, true).map(|operand| Operand {
+    let constant = Operand {
         elements: Some(&elements),
-        ..operand
-    });
+        ..operand(&factor, true)
+    };
     let operands = [
         vec![
             operand(&image, false),
@@ -368,7 +424,7 @@ fn pointwise_operators_are_done_behind_a_convolution() {
     let inside = |site| Some(Wire::Inside { site, result: 0 });
     let sites = calls.iter().zip(operands).map(|(call, operands)| Site {
         call,
-        operands,
+        operands: operands.into_iter().map(Some).collect(),
         results: vec![Some(spec(&expected.shape))],
     });
     let mut task = Task {
@@ -400,8 +456,8 @@ fn windows() -> impl Strategy<Value = (Vec<usize>, Vec<usize>, Geometry)> {
         0..3usize,
         1..3usize,
     );
-    let axes = prop::collection::vec(axis, 1..4);
-    let extents = (1..3usize, 1..4usize, 1..20usize, 1..15usize, axes);
+    let all = prop::collection::vec(axis, 1..4);
+    let extents = (1..3usize, 1..4usize, 1..20usize, 1..15usize, all);
     extents.prop_map(|(batch, groups, channels, features, axes)| {
         let mut image = vec![batch, groups * channels];
         let mut filter = vec![groups * features, channels];

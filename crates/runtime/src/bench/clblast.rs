@@ -1,6 +1,7 @@
 //! `CLBlast`, another implementation of matrix products over OpenCL, loaded where it is installed.
 
 use std::ffi::c_void;
+use std::path::{Path, PathBuf};
 
 use libloading::{Library, Symbol};
 use opencl3::command_queue::CommandQueue;
@@ -58,17 +59,25 @@ impl Clblast {
     }
 
     /// The file behind the name, which says the version.
-    pub fn version(&self) -> String {
+    pub fn file() -> PathBuf {
         let folders = [
+            "/usr/local/lib",
             "/usr/lib/x86_64-linux-gnu",
             "/usr/lib/aarch64-linux-gnu",
+            "/usr/lib64",
             "/usr/lib",
-            "/usr/local/lib",
         ];
-        let paths = folders.iter().map(|folder| format!("{folder}/{FILE}"));
-        let found = paths.filter_map(|path| std::fs::canonicalize(path).ok());
-        let names = found.map(|path| path.display().to_string());
-        names.last().unwrap_or_else(|| FILE.to_owned())
+        let paths = folders.iter().map(|folder| Path::new(folder).join(FILE));
+        let mut found = paths.filter_map(|path| std::fs::canonicalize(path).ok());
+        found.next().unwrap_or_else(|| PathBuf::from(FILE))
+    }
+
+    /// Whether its database of tuned parameters, which is part of the file, names a device; `None` if the file cannot be read.
+    pub fn is_tuned_for(device: &str) -> Option<bool> {
+        let bytes = std::fs::read(Self::file()).ok()?;
+        let name = device.as_bytes();
+        let mut places = bytes.windows(name.len().max(1));
+        Some(places.any(|place| place == name))
     }
 
     /// Enqueues a product of row-major matrices.

@@ -39,7 +39,7 @@ pub(super) struct Layer {
     stride: usize,
     padding: usize,
     groups: usize,
-    pub(super) repetitions: usize,
+    pub(super) repetitions: u32,
 }
 
 #[expect(clippy::too_many_arguments, reason = "a row of a table")]
@@ -51,7 +51,7 @@ const fn layer(
     kernel: usize,
     stride: usize,
     groups: usize,
-    repetitions: usize,
+    repetitions: u32,
 ) -> Layer {
     Layer {
         network,

@@ -11,4 +11,5 @@ mod operators;
 mod report;
 
 pub use clblast::{Clblast, ClblastError};
+pub(crate) use operators::Operator;
 pub use report::{BenchError, convolutions, products};

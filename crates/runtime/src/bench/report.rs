@@ -7,8 +7,9 @@ use super::clock::least;
 use super::layers::{LAYERS, PRODUCTS};
 use super::operators::Operator;
 use crate::lower::Unsupported;
-use crate::opencl::{DeviceInfo, OpenclError};
-use crate::solo::Solo;
+use crate::opencl::{DeviceInfo, Memory, OpenclError};
+use crate::solo::{Prepared, Solo};
+use crate::tune::{self, TuneError};
 
 /// Why a measurement failed.
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +20,9 @@ pub enum BenchError {
     /// `CLBlast` objects.
     #[error(transparent)]
     Clblast(#[from] ClblastError),
+    /// The tuning that is kept for the device cannot be used.
+    #[error(transparent)]
+    Tune(#[from] TuneError),
     /// An operator is not supported.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
@@ -29,15 +33,50 @@ fn rate(operations: usize, seconds: f64) -> f64 {
     operations as f64 / seconds / 1e9
 }
 
+/// The factors and the result of a product.
+fn memory(product: &Prepared) -> [&Memory; 3] {
+    let places = product.places();
+    let places = [&places.operands[0], &places.operands[1], &places.results[0]];
+    places.map(|place| &*place.as_ref().expect("a product has all three").memory)
+}
+
+fn run(solo: &Solo, prepared: &Prepared) -> Result<(), BenchError> {
+    drop(prepared.enqueue(&solo.queue)?);
+    Ok(solo.finish()?)
+}
+
+/// The device with the tuning that is kept for it, and a table that says so.
+fn begin(device: &DeviceInfo) -> Result<(Solo, String), BenchError> {
+    let mut solo = Solo::new(device)?;
+    let tuning = tune::load(device)?;
+    let how = if tuning.is_some() {
+        "tuned"
+    } else {
+        "not tuned"
+    };
+    if let Some(tuning) = tuning {
+        solo.target.tuning = tuning;
+    }
+    let table = format!("device: {} ({}), {how}\n", device.name, device.driver);
+    Ok((solo, table))
+}
+
 /// Matrix products beside those of `CLBlast`, as a table: each size with neither factor constant, as `CLBlast` sees it, and with a
 /// constant right one; milliseconds from the call until all is done, the least of many.
 pub fn products(device: &DeviceInfo, filter: &str) -> Result<String, BenchError> {
-    let solo = Solo::new(device)?;
+    let (solo, mut table) = begin(device)?;
     let clblast = Clblast::load();
-    let mut table = String::new();
-    let _ = writeln!(table, "device: {} ({})", device.name, device.driver);
     let _ = match &clblast {
-        Ok(clblast) => writeln!(table, "CLBlast: {}", clblast.version()),
+        Ok(_) => writeln!(
+            table,
+            "CLBlast: {}, {}",
+            Clblast::file().display(),
+            match Clblast::is_tuned_for(&device.name) {
+                Some(true) => "whose database has this device",
+                Some(false) => "whose database has not this device",
+                None => "whose database cannot be read",
+            }
+        ),
         Err(error) => writeln!(table, "no CLBlast: {error}"),
     };
     let _ = writeln!(
@@ -55,25 +94,19 @@ pub fn products(device: &DeviceInfo, filter: &str) -> Result<String, BenchError>
             Ok(operator.prepare(&solo, &lowered)?)
         };
         let (both, constant) = (prepare(false)?, prepare(true)?);
-        let run = |prepared: &crate::solo::Prepared| -> Result<(), BenchError> {
-            drop(prepared.enqueue(&solo.queue)?);
-            Ok(solo.finish()?)
-        };
-        let places = both.places();
-        let factor = |position: usize| {
-            let place = places.operands[position].as_ref();
-            &*place.expect("both factors are there").memory
-        };
-        let out = places.results[0].as_ref().expect("a product has a result");
+        let [left, right, out] = memory(&both);
         let mut theirs = || -> Result<(), BenchError> {
             if let Ok(clblast) = &clblast {
-                let memory = [factor(0), factor(1), &*out.memory];
-                clblast.multiply(&solo.queue, (rows, columns, depth), memory)?;
+                clblast.multiply(&solo.queue, (rows, columns, depth), [left, right, out])?;
                 solo.finish()?;
             }
             Ok(())
         };
-        let times = least(&mut [&mut || run(&both), &mut || run(&constant), &mut theirs])?;
+        let times = least(&mut [
+            &mut || run(&solo, &both),
+            &mut || run(&solo, &constant),
+            &mut theirs,
+        ])?;
         let rates: Vec<f64> = times
             .iter()
             .map(|&time| rate(2 * rows * columns * depth, time))
@@ -93,9 +126,7 @@ pub fn products(device: &DeviceInfo, filter: &str) -> Result<String, BenchError>
 
 /// Convolutions of networks, as a table, beside the rate of a large product on the same device.
 pub fn convolutions(device: &DeviceInfo, filter: &str) -> Result<String, BenchError> {
-    let solo = Solo::new(device)?;
-    let mut table = String::new();
-    let _ = writeln!(table, "device: {} ({})", device.name, device.driver);
+    let (solo, mut table) = begin(device)?;
     let (rows, columns, depth) = (1024, 1024, 1024);
     let product = Operator::product(rows, columns, depth, true);
     let product = product.prepare(&solo, &product.lower(&solo.target)?)?;
@@ -112,11 +143,7 @@ pub fn convolutions(device: &DeviceInfo, filter: &str) -> Result<String, BenchEr
         }
         let operator = layer.operator();
         let prepared = operator.prepare(&solo, &operator.lower(&solo.target)?)?;
-        let run = |prepared: &crate::solo::Prepared| -> Result<(), BenchError> {
-            drop(prepared.enqueue(&solo.queue)?);
-            Ok(solo.finish()?)
-        };
-        let times = least(&mut [&mut || run(&prepared), &mut || run(&product)])?;
+        let times = least(&mut [&mut || run(&solo, &prepared), &mut || run(&solo, &product)])?;
         let own = rate(layer.operations(), times[0]);
         let of_product = rate(2 * rows * columns * depth, times[1]);
         let _ = writeln!(
@@ -126,9 +153,8 @@ pub fn convolutions(device: &DeviceInfo, filter: &str) -> Result<String, BenchEr
             times[0] * 1e3,
             own / of_product
         );
-        let repetitions = u32::try_from(layer.repetitions).expect("layers are few");
-        let time = times[0] * f64::from(repetitions);
-        let operations = layer.operations() * layer.repetitions;
+        let time = times[0] * f64::from(layer.repetitions);
+        let operations = layer.operations() * layer.repetitions as usize;
         match totals.last_mut() {
             Some(total) if total.0 == layer.network => {
                 total.1 += operations;

@@ -3,18 +3,33 @@
 // A work item takes PANEL neighbouring pixels of the result, collects what their windows see into local memory, and multiplies it with
 // panels of filters, [panel][tap][channel][ROWS].
 
-// Collects what one tap sees in `count` channels, for the WIDTH pixels whose places in a channel are `places`; -1 is a zero.
+__constant int LANES[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
+// `along` of `kernels/window.cl` for a vector of windows; `is_seen` becomes 0 where one is outside.
+static inline MASK along_all(
+    __global const int *restrict window, const int axis, const MASK begins, const int tap, MASK *is_seen
+) {
+    MASK at = begins + tap * DILATION(axis);
+    if (IS_TRANSPOSED) {
+        const MASK distance = begins - tap * DILATION(axis);
+        at = STRIDE(axis) == 1 ? distance : distance / STRIDE(axis);
+        *is_seen &= (distance >= 0) & (at * STRIDE(axis) == distance);
+    }
+    *is_seen &= (at >= 0) & (at < INPUT(axis));
+    return at;
+}
+
+// Collects what one tap sees in `count` channels, for the WIDTH pixels whose places in a channel are `seen`; -1 is a zero.
 //
 // Neighbouring pixels see places at a distance of `step`: a vector is blended from one load for each run of them, mostly one.
 static inline void collect(
-    __global const float *restrict image, int at, const int total, const int area, const int count, const int *places,
+    __global const float *restrict image, int at, const int total, const int area, const int count, const MASK seen,
     const int step, __local float *restrict to
 ) {
     const int few = 8;
-    int are_all = 1;
-    for (int i = 0; i < WIDTH; ++i)
-        are_all &= places[i] >= 0;
-    const int is_run = are_all && places[WIDTH - 1] - places[0] == step * (WIDTH - 1);
+    int places[WIDTH];
+    VSTORE(seen, 0, places);
+    const int is_run = all((seen >= 0) & (seen == places[0] + VLOAD(0, LANES) * step));
     if (is_run && step == 1) {
         for (int i = 0; i < count; ++i, at += area, to += PANEL)
             VSTORE(VLOAD(0, image + at + places[0]), 0, to);
@@ -97,9 +112,23 @@ __kernel void convolution(
     corner.column_stride = 1;
     corner.column = get_global_id(0) * PANEL;
     corner.columns = pixels - corner.column;
-    Begin begins[PANEL];
-    for (int i = 0; i < PANEL; ++i)
-        begins[i] = begin_of(window, min(corner.column + i, pixels - 1));
+    MASK begins_z[VECTORS];
+    MASK begins_y[VECTORS];
+    MASK begins_x[VECTORS];
+    for (int j = 0; j < VECTORS; ++j) {
+        int z[WIDTH];
+        int y[WIDTH];
+        int x[WIDTH];
+        for (int i = 0; i < WIDTH; ++i) {
+            const Begin begins = begin_of(window, min(corner.column + j * WIDTH + i, pixels - 1));
+            z[i] = begins.z;
+            y[i] = begins.y;
+            x[i] = begins.x;
+        }
+        begins_z[j] = VLOAD(0, z);
+        begins_y[j] = VLOAD(0, y);
+        begins_x[j] = VLOAD(0, x);
+    }
     for (int k = 0; k < depth; k += depth_part) {
         const int length = min(depth_part, depth - k);
         int tap = k / CHANNELS;
@@ -109,14 +138,17 @@ __kernel void convolution(
             const int x = tap % KERNEL(2);
             const int y = tap / KERNEL(2) % KERNEL(1);
             const int z = tap / (KERNEL(2) * KERNEL(1));
-            int places[PANEL];
-            for (int i = 0; i < PANEL; ++i)
-                places[i] = i < corner.columns ? seen(window, begins[i], z, y, x) : -1;
-            for (int j = 0; j < VECTORS; ++j)
+            for (int j = 0; j < VECTORS; ++j) {
+                MASK is_seen = VLOAD(0, LANES) < corner.columns - j * WIDTH;
+                const MASK at_z = along_all(window, 0, begins_z[j], z, &is_seen);
+                const MASK at_y = along_all(window, 1, begins_y[j], y, &is_seen);
+                const MASK at_x = along_all(window, 2, begins_x[j], x, &is_seen);
+                const MASK places = (at_z * INPUT(1) + at_y) * INPUT(2) + at_x;
                 collect(
-                    image, first + channel * area, total, area, count, places + j * WIDTH,
-                    step, columns + done * PANEL + j * WIDTH
+                    image, first + channel * area, total, area, count, select((MASK)(-1), places, is_seen), step,
+                    columns + done * PANEL + j * WIDTH
                 );
+            }
             done += count;
             channel = 0;
             ++tap;

@@ -4,12 +4,12 @@
 // COLUMN_SPACE says in which memory panels of columns lie, and EPILOGUE what happens to an element before it is written: statements that
 // change `x`, with `y` to use and SAME, ROW, COLUMN and ONE to read the tensors e0, e1, … (EXTRAS of them).
 
-#define JOIN2(a, b) a##b
-#define JOIN(a, b) JOIN2(a, b)
-#define VEC JOIN(float, WIDTH)
-#define MASK JOIN(int, WIDTH)
-#define VLOAD JOIN(vload, WIDTH)
-#define VSTORE JOIN(vstore, WIDTH)
+#define GLUE2(a, b) a##b
+#define GLUE(a, b) GLUE2(a, b)
+#define VEC GLUE(float, WIDTH)
+#define MASK GLUE(int, WIDTH)
+#define VLOAD GLUE(vload, WIDTH)
+#define VSTORE GLUE(vstore, WIDTH)
 #define PANEL (VECTORS * WIDTH)
 
 #ifndef EPILOGUE

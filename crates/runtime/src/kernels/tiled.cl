@@ -73,14 +73,14 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void tiled(
             sums[i][j] = 0.0f;
 
 #ifdef WINDOW
-#define LOAD_RIGHT(k, n)                                                                                               \
+#define FETCH_RIGHT(k, n)                                                                                               \
     const int4 step = k < end ? steps[k] : (int4)(0);                                                                  \
     const int place = k < end && n < columns ? seen(window, begins, step.y, step.z, step.w) : -1;                      \
     right_next[l] = place < 0 ? 0.0f : from_right[step.x + place];
 #else
-#define LOAD_RIGHT(k, n) right_next[l] = k < end && n < columns ? from_right[k * right_depth + n * right_column] : 0.0f;
+#define FETCH_RIGHT(k, n) right_next[l] = k < end && n < columns ? from_right[k * right_depth + n * right_column] : 0.0f;
 #endif
-#define LOAD(at)                                                                                                       \
+#define FETCH(at)                                                                                                      \
     _Pragma("unroll") for (int l = 0; l < LEFT_LOADS; ++l) {                                                           \
         const int k = (at) + left_k + l * left_k_step;                                                                 \
         const int m = first_row + left_m + l * left_m_step;                                                            \
@@ -89,10 +89,10 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void tiled(
     _Pragma("unroll") for (int l = 0; l < RIGHT_LOADS; ++l) {                                                          \
         const int k = (at) + right_k + l * right_k_step;                                                               \
         const int n = first_column + right_n + l * right_n_step;                                                       \
-        LOAD_RIGHT(k, n)                                                                                               \
+        FETCH_RIGHT(k, n)                                                                                               \
     }
 
-    LOAD(start)
+    FETCH(start)
     for (int base = start; base < end; base += DEPTH) {
         #pragma unroll
         for (int l = 0; l < LEFT_LOADS; ++l)
@@ -101,7 +101,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void tiled(
         for (int l = 0; l < RIGHT_LOADS; ++l)
             right_elements[(right_k + l * right_k_step) * RIGHT_PITCH + right_n + l * right_n_step] = right_next[l];
         barrier(CLK_LOCAL_MEM_FENCE);
-        LOAD(base + DEPTH)
+        FETCH(base + DEPTH)
         #pragma unroll
         for (int k = 0; k < DEPTH; ++k) {
             float a[ROWS_EACH];

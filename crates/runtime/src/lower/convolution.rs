@@ -31,10 +31,10 @@ impl Window {
         let filter = &factor(site, 1)?.spec.shape;
         result(site)?;
         let output = &site.result()?.shape;
-        let axes = image.len().saturating_sub(2);
-        if !(1..=AXES).contains(&axes) || filter.len() != image.len() || output.len() != image.len()
+        let rank = image.len().saturating_sub(2);
+        if !(1..=AXES).contains(&rank) || filter.len() != image.len() || output.len() != image.len()
         {
-            return Err(site.unsupported(format!("a convolution over {axes} axes")));
+            return Err(site.unsupported(format!("a convolution over {rank} axes")));
         }
         let groups = usize::try_from(site.int("group", 1)).unwrap_or(0);
         if image[1] == 0 {
@@ -52,7 +52,7 @@ impl Window {
                 .map(|&value| usize::try_from(value).ok().filter(|&value| value > 0))
                 .collect();
             counts
-                .filter(|counts| counts.len() == axes)
+                .filter(|counts| counts.len() == rank)
                 .map(|counts| spatial(&counts))
                 .ok_or_else(|| site.unsupported(format!("{name} {values:?}")))
         };
@@ -69,16 +69,16 @@ impl Window {
             dilation: numbers("dilations")?,
             is_transposed,
         };
-        window.padding = window.padding(site, axes)?;
+        window.padding = window.padding(site, rank);
         window.is_countable(site)?;
         Ok(window)
     }
 
-    fn padding(&self, site: &Site<'_>, axes: usize) -> Result<[usize; AXES], Unsupported> {
+    fn padding(&self, site: &Site<'_>, rank: usize) -> [usize; AXES] {
         let folded = &site.call.padding;
         let folded = |side: usize, axis: usize| -> usize {
-            axis.checked_sub(AXES - axes)
-                .and_then(|axis| folded.get(side * axes + axis))
+            axis.checked_sub(AXES - rank)
+                .and_then(|axis| folded.get(side * rank + axis))
                 .map_or(0, |&count| usize::try_from(count).unwrap_or(usize::MAX))
         };
         let is_upper = match site.text("auto_pad", "NOTSET") {
@@ -88,10 +88,10 @@ impl Window {
         };
         let explicit = |axis: usize| -> usize {
             let is_explicit = matches!(site.text("auto_pad", "NOTSET"), "" | "NOTSET");
-            let pads = site.ints("pads").filter(|_| is_explicit);
-            let axis = axis.checked_sub(AXES - axes);
-            let pad = pads.zip(axis).and_then(|(pads, axis)| pads.get(axis));
-            pad.map_or(0, |&pad| usize::try_from(pad).unwrap_or(0))
+            let own = site.ints("pads").filter(|_| is_explicit);
+            let axis = axis.checked_sub(AXES - rank);
+            let before = own.zip(axis).and_then(|(own, axis)| own.get(axis));
+            before.map_or(0, |&count| usize::try_from(count).unwrap_or(0))
         };
         let has_shape = self.is_transposed && site.ints("output_shape").is_some();
         let mut padding = [0; AXES];
@@ -100,7 +100,7 @@ impl Window {
                 .saturating_mul(self.dilation[axis])
                 .saturating_add(1);
             let own = if self.is_transposed && (has_shape || is_upper.is_some()) {
-                let extra = self.output_padding(site, axis, axes);
+                let extra = output_padding(site, axis, rank);
                 let full = (self.input[axis].saturating_sub(1))
                     .saturating_mul(self.stride[axis])
                     .saturating_add(reach)
@@ -122,14 +122,7 @@ impl Window {
             };
             *padding = own.saturating_add(folded(0, axis));
         }
-        Ok(padding)
-    }
-
-    fn output_padding(&self, site: &Site<'_>, axis: usize, axes: usize) -> usize {
-        let extra = site.ints("output_padding").unwrap_or_default();
-        axis.checked_sub(AXES - axes)
-            .and_then(|axis| extra.get(axis))
-            .map_or(0, |&extra| usize::try_from(extra).unwrap_or(0))
+        padding
     }
 
     /// Refuses windows whose positions kernels cannot count in `int`.
@@ -199,6 +192,13 @@ impl Window {
         table.extend([self.channels, self.features, self.groups].map(int));
         table
     }
+}
+
+fn output_padding(site: &Site<'_>, axis: usize, rank: usize) -> usize {
+    let extra = site.ints("output_padding").unwrap_or_default();
+    axis.checked_sub(AXES - rank)
+        .and_then(|axis| extra.get(axis))
+        .map_or(0, |&extra| usize::try_from(extra).unwrap_or(0))
 }
 
 fn half(total: usize, is_upper: bool) -> usize {

@@ -150,7 +150,7 @@ impl Epilogue {
         let mut tensors = 0;
         for operation in &self.operations {
             match operation {
-                Operation::Unary(expression) => text += &format!("x={expression};"),
+                Operation::Unary(expression) => text.extend(["x=", expression, ";"]),
                 Operation::Binary {
                     text: expression,
                     is_second,
@@ -171,11 +171,12 @@ impl Epilogue {
                             format!("{how}(e{})", tensors - 1)
                         }
                     };
-                    text += &if *is_second {
-                        format!("y=x;x={read};x={expression};")
+                    if *is_second {
+                        text.extend(["y=x;x=", &read]);
                     } else {
-                        format!("y={read};x={expression};")
-                    };
+                        text.extend(["y=", &read]);
+                    }
+                    text.extend([";x=", expression, ";"]);
                 }
             }
         }

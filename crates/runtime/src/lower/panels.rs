@@ -237,7 +237,7 @@ pub(super) fn pack(
 
 /// How large parts of `count` things are, so that `others` times the parts keep all compute units busy; at least `least`.
 pub(super) fn part_of(count: usize, others: usize, least: usize, target: &Target) -> usize {
-    const GROUPS_A_UNIT: usize = 8;
+    const GROUPS_A_UNIT: usize = 4;
     let parts = (GROUPS_A_UNIT * target.compute_units).div_ceil(others.max(1));
     count.div_ceil(parts).max(least).min(count).max(1)
 }

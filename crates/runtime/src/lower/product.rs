@@ -189,8 +189,8 @@ pub(super) fn gemm(
         column_stride: 1,
     };
     let epilogue = scaled_addend(site)?.followed_by(later);
-    let side = |axis| if axis == 0 { Side::Row } else { Side::Column };
-    Ok(products.lower(&epilogue, side, target))
+    let along = |axis| if axis == 0 { Side::Row } else { Side::Column };
+    Ok(products.lower(&epilogue, along, target))
 }
 
 /// `x · alpha + C · beta`.

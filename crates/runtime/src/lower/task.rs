@@ -179,10 +179,9 @@ impl<'a> Lowering<'_, 'a> {
             epilogue.push_binary(text, is_second, Other::Literal(value));
             return true;
         }
-        let (Some(along), Some(place)) = (
-            self.along(site, other, anchor),
-            self.place(index, 1 - position),
-        ) else {
+        let (Some(along), Some(place)) =
+            (along(site, other, anchor), self.place(index, 1 - position))
+        else {
             return false;
         };
         if !epilogue.has_room(anchor.tensors) {
@@ -192,14 +191,6 @@ impl<'a> Lowering<'_, 'a> {
         operands.push(Some(place));
         epilogue.push_binary(text, is_second, Other::Tensor { argument, along });
         true
-    }
-
-    fn along(&self, site: &Site<'_>, other: &Operand<'_>, anchor: &Anchor) -> Option<Along> {
-        let along = Along::of(&other.spec, site.result().ok()?)?;
-        match along {
-            Along::Axis(axis) => anchor.axes.contains(&axis).then_some(along),
-            Along::Same | Along::One => Some(along),
-        }
     }
 
     /// Says where the results of an operator lie: outside, or in scratch space.
@@ -246,6 +237,14 @@ impl<'a> Lowering<'_, 'a> {
         }
         self.lowered.scratch.extend(own.scratch);
         self.lowered.tables.extend(own.tables);
+    }
+}
+
+fn along(site: &Site<'_>, other: &Operand<'_>, anchor: &Anchor) -> Option<Along> {
+    let along = Along::of(&other.spec, site.result().ok()?)?;
+    match along {
+        Along::Axis(axis) => anchor.axes.contains(&axis).then_some(along),
+        Along::Same | Along::One => Some(along),
     }
 }
 

@@ -188,7 +188,7 @@ fn best(products: &Products, target: &Target) -> (GroupTile, usize) {
             time(products, left.0, left.1, target)
                 .total_cmp(&time(products, right.0, right.1, target))
         })
-        .expect("every device can hold the smallest tile")
+        .expect("every device can hold the smallest tile, and every tuning has it")
 }
 
 /// The estimated time, in multiplications of a compute unit.

@@ -44,10 +44,43 @@ pub struct GroupTile {
     pub rate: f64,
 }
 
+impl RegisterTile {
+    /// Whether kernels can work in it.
+    pub fn is_valid(&self) -> bool {
+        const MOST: usize = 32;
+        (1..=MOST).contains(&self.rows)
+            && (1..=MOST).contains(&self.vectors)
+            && self.rate.is_finite()
+            && self.rate > 0.0
+    }
+}
+
 impl GroupTile {
     /// Work items of a group.
     pub fn items(&self) -> usize {
         (self.rows / self.rows_each) * (self.columns / self.columns_each)
+    }
+
+    /// Whether kernels can work in it.
+    pub fn is_valid(&self) -> bool {
+        const MOST: usize = 512;
+        let extents = [
+            self.rows,
+            self.columns,
+            self.depth,
+            self.rows_each,
+            self.columns_each,
+        ];
+        let are_powers = extents
+            .iter()
+            .all(|&extent| extent.is_power_of_two() && (4..=MOST).contains(&extent));
+        are_powers
+            && self.rows_each <= self.rows
+            && self.columns_each <= self.columns
+            && self.items() >= self.rows.max(self.columns).max(self.depth)
+            && (1..=MOST).contains(&self.resident)
+            && self.rate.is_finite()
+            && self.rate > 0.0
     }
 
     /// Bytes of local memory.
@@ -80,7 +113,8 @@ impl Tuning {
         } else {
             vec![
                 register(12, 2, 1.0),
-                register(7, 3, 0.9),
+                register(8, 3, 0.98),
+                register(7, 3, 0.95),
                 register(1, 4, 0.3),
             ]
         };
@@ -94,6 +128,23 @@ impl Tuning {
         }
     }
 }
+
+impl Tuning {
+    /// Whether kernels can work in every tile, and the smallest ones are there.
+    pub fn is_valid(&self) -> bool {
+        let fits_everywhere = |tile: &GroupTile| {
+            tile.items() <= SMALLEST_ITEMS && tile.local_bytes() <= SMALLEST_BYTES
+        };
+        !self.register_tiles.is_empty()
+            && self.register_tiles.iter().all(RegisterTile::is_valid)
+            && self.group_tiles.iter().all(GroupTile::is_valid)
+            && self.group_tiles.iter().any(fits_everywhere)
+    }
+}
+
+/// What every device has: work items of a group, and bytes of local memory.
+const SMALLEST_ITEMS: usize = 64;
+const SMALLEST_BYTES: usize = 16 << 10;
 
 impl Target {
     /// The width of the vectors that kernels use.

@@ -15,7 +15,7 @@ impl Tensor {
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
-            f64::from((((state >> 40) as f32) / 8_388_608.0) - 1.0)
+            f64::from((state >> 48) as u16) / 32_768.0 - 1.0
         };
         let values = (0..count).map(|_| next()).collect();
         Self {
@@ -212,9 +212,9 @@ pub(crate) fn conv_transpose(
     let features = filter.shape[1];
     let channels = filter.shape[0] / geometry.groups;
     let mut shape = vec![image.shape[0], features * geometry.groups];
-    for axis in 0..axes {
+    for (axis, extra) in extra.iter().enumerate() {
         let reach = (filter.shape[2 + axis] - 1) * geometry.dilation[axis] + 1;
-        let full = (image.shape[2 + axis] - 1) * geometry.stride[axis] + reach + extra[axis];
+        let full = (image.shape[2 + axis] - 1) * geometry.stride[axis] + reach + extra;
         shape.push(full - geometry.begin[axis] - geometry.end[axis]);
     }
     let mut values = vec![0.0; shape.iter().product()];
