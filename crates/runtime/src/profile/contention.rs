@@ -88,7 +88,7 @@ pub(super) fn contention(
             let times = together(chosen, slot / ROUNDS, interrupted)?;
             for ((member, seconds), ratios) in members(set, alone.len()).zip(times).zip(ratios) {
                 // The sets of one come before all others that a processor is in.
-                if set.count_ones() == 1 {
+                if set.is_power_of_two() {
                     alone[member] = seconds;
                 }
                 if alone[member] > 0.0 {
@@ -100,7 +100,7 @@ pub(super) fn contention(
     let several = sets
         .iter()
         .zip(&ratios)
-        .filter(|(set, _)| set.count_ones() > 1);
+        .filter(|(set, _)| !set.is_power_of_two());
     let found = several.map(|(&set, ratios)| MeasuredContention {
         set: members(set, mixes.len())
             .map(|member| mixes[member].name.to_owned())

@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn what_differs_is_sampled_until_the_most() {
-        let (_, asked) = calls(PATIENT, |call| real(call));
+        let (_, asked) = calls(PATIENT, real);
         assert_eq!(asked.len(), 1 + OPERATORS.most);
     }
 

@@ -108,7 +108,7 @@ impl<'p> Wiring<'p> {
 
     /// Operators as one task, of which the last one alone writes what others read.
     pub(super) fn task(&self, members: &[OpId]) -> WiredTask<'p> {
-        let mut wired = WiredTask {
+        let mut whole = WiredTask {
             task: Task {
                 sites: Vec::new(),
                 operands: Vec::new(),
@@ -129,12 +129,12 @@ impl<'p> Wiring<'p> {
                 let known = outside.iter().position(|&known| known == value);
                 Some(Wire::Outside(known.unwrap_or_else(|| {
                     outside.push(value);
-                    wired.operands.push(self.lookup.operand(value));
+                    whole.operands.push(self.lookup.operand(value));
                     outside.len() - 1
                 })))
             });
             let wires: Vec<Option<Wire>> = wires.collect();
-            wired.task.operands.push(wires);
+            whole.task.operands.push(wires);
             let is_last = site + 1 == members.len();
             let mut places = Vec::new();
             for (position, result) in call.results.iter().enumerate() {
@@ -148,14 +148,14 @@ impl<'p> Wiring<'p> {
                     );
                 }
                 places.push(result.filter(|_| is_last).map(|value| {
-                    wired.results.push(self.lookup.spec(value));
-                    wired.results.len() - 1
+                    whole.results.push(self.lookup.spec(value));
+                    whole.results.len() - 1
                 }));
             }
-            wired.task.results.push(places);
-            wired.task.sites.push(self.site(call));
+            whole.task.results.push(places);
+            whole.task.sites.push(self.site(call));
         }
-        wired
+        whole
     }
 
     fn site(&self, call: &'p Call) -> Site<'p> {
@@ -176,8 +176,8 @@ impl<'p> Wiring<'p> {
 }
 
 /// What makes two tasks the same.
-fn key(wired: &WiredTask<'_>) -> String {
-    let sites = wired.task.sites.iter().map(|site| {
+fn key(whole: &WiredTask<'_>) -> String {
+    let sites = whole.task.sites.iter().map(|site| {
         let Call {
             op_type,
             domain,
@@ -200,7 +200,7 @@ fn key(wired: &WiredTask<'_>) -> String {
     let sites: Vec<String> = sites.collect();
     format!(
         "{sites:?} {:?} {:?}",
-        wired.task.operands, wired.task.results
+        whole.task.operands, whole.task.results
     )
 }
 
