@@ -1,23 +1,16 @@
 //! Fusion: operators that run as one task, the same groups for all processors (rule M12).
 //!
-//! A convolution or matrix product (the anchor) takes along what follows it: batch normalisation, activation functions, element-wise arithmetic with constants, and a residual addition, as long as nobody else sees what lies between.
-//! Every other operator is a task of its own.
-//! A view in between is looked through: it moves no element, so the epilogue works on the same bytes; but its readers count as readers of what it views.
-//! An epilogue that changes the number of elements (broadcasting a small result against a large operand) is no epilogue: it would make a small task a large one.
-//!
+//! Which operators form a group is said by [`paracompile_frontend::fusion`]; here the groups become the graph that is mapped.
 //! Where costs are known, an epilogue joins only if every processor that supports the anchor supports it too: a group must not keep its anchor from a processor.
-//!
-//! A group never closes a cycle: its members but the last have one reader each, which is in the group, so nothing outside depends on the group but through its last member.
 
 use std::collections::BTreeSet;
 
 use paracompile_frontend::arena::{Arena, IdMap};
 use paracompile_frontend::cost::CostTable;
-use paracompile_frontend::ir::{Op, OpId, OpKind, Tensor, TensorId, VerifiedGraph};
-use paracompile_plan::OpClass;
+use paracompile_frontend::fusion::{Storage, groups, is_weight, tasks};
+use paracompile_frontend::ir::{OpId, Tensor, TensorId, VerifiedGraph};
 
 use super::order::arrange;
-use super::storage::{Storage, is_weight};
 use super::{FusedGraph, FusedOp, FusedOpId, FusedTensor, FusedTensorId, FusedWeight};
 
 /// Whether operators are grouped.
@@ -44,7 +37,7 @@ pub fn fuse_for(graph: &VerifiedGraph, table: &CostTable) -> FusedGraph {
             .zip(&table.operators[epilogue])
             .all(|(anchor, epilogue)| anchor.is_none() || epilogue.is_some())
     };
-    let groups = group(graph, &storage, &is_nowhere_lost);
+    let groups = groups(graph, &storage, &is_nowhere_lost);
     arrange(assemble(graph, &storage, groups))
 }
 
@@ -52,174 +45,10 @@ pub fn fuse_for(graph: &VerifiedGraph, table: &CostTable) -> FusedGraph {
 pub fn fuse_by(graph: &VerifiedGraph, rule: FusionRule) -> FusedGraph {
     let storage = Storage::new(graph);
     let groups = match rule {
-        FusionRule::Fuse => group(graph, &storage, &|_, _| true),
+        FusionRule::Fuse => groups(graph, &storage, &|_, _| true),
         FusionRule::Apart => tasks(graph).map(|(id, _)| vec![id]).collect(),
     };
     arrange(assemble(graph, &storage, groups))
-}
-
-/// What an operator is to fusion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    /// May take epilogues.
-    Anchor,
-    /// May follow an anchor with constants as its other operands.
-    Scaling,
-    /// May follow an anchor with constants or one activation as its other operands.
-    Arithmetic,
-    /// Neither.
-    Alone,
-}
-
-impl Part {
-    const fn of(class: OpClass) -> Self {
-        match class {
-            OpClass::Conv
-            | OpClass::DepthwiseConv
-            | OpClass::ConvTranspose
-            | OpClass::Gemm
-            | OpClass::Matmul => Self::Anchor,
-            OpClass::BatchNorm | OpClass::Activation => Self::Scaling,
-            OpClass::Elementwise => Self::Arithmetic,
-            OpClass::MaxPool
-            | OpClass::AveragePool
-            | OpClass::GlobalPool
-            | OpClass::LayerNorm
-            | OpClass::LocalResponseNorm
-            | OpClass::Softmax
-            | OpClass::Reduce
-            | OpClass::Concat
-            | OpClass::Split
-            | OpClass::Transpose
-            | OpClass::Pad
-            | OpClass::Slice
-            | OpClass::Gather
-            | OpClass::Resize
-            | OpClass::Cast
-            | OpClass::Recurrent
-            | OpClass::Other
-            | OpClass::Opaque => Self::Alone,
-        }
-    }
-}
-
-/// Operators that are tasks, with their class.
-fn tasks(graph: &VerifiedGraph) -> impl Iterator<Item = (OpId, OpClass)> {
-    graph
-        .ops
-        .iter()
-        .filter_map(|(id, op)| op.class().map(|class| (id, class)))
-}
-
-/// Groups in topological order of their last members; an epilogue joins only where `may_join(anchor, epilogue)`.
-fn group(
-    graph: &VerifiedGraph,
-    storage: &Storage<'_>,
-    may_join: &dyn Fn(OpId, OpId) -> bool,
-) -> Vec<Vec<OpId>> {
-    let depth = depths(graph);
-    let unshared = unshared(graph, storage);
-    let mut groups: Vec<Vec<OpId>> = Vec::new();
-    let mut group_of: IdMap<Op, Option<usize>> = IdMap::filled(&graph.ops, None);
-    for (id, class) in tasks(graph) {
-        let joined = epilogue_of(graph, storage, &depth, id, class)
-            .filter(|&tensor| unshared[tensor])
-            .filter(|&tensor| keeps_size(graph, tensor, id))
-            .and_then(|tensor| storage.writer(tensor))
-            .and_then(|writer| group_of[writer])
-            .filter(|&index| takes_epilogues(graph, &groups[index]))
-            .filter(|&index| may_join(groups[index][0], id));
-        let index = joined.unwrap_or_else(|| {
-            groups.push(Vec::new());
-            groups.len() - 1
-        });
-        groups[index].push(id);
-        group_of[id] = Some(index);
-    }
-    groups.sort_by_key(|members| members.last().copied());
-    groups
-}
-
-/// The tensor behind which `id` would be an epilogue.
-///
-/// Of two activations it is the later one: by the depth of its writer, then by its name.
-/// Running the addition with the earlier one would make that operator wait for the later one.
-fn epilogue_of(
-    graph: &VerifiedGraph,
-    storage: &Storage<'_>,
-    depth: &IdMap<Op, u32>,
-    id: OpId,
-    class: OpClass,
-) -> Option<TensorId> {
-    let op = &graph.ops[id];
-    let activations = storage.activations(op);
-    let later = |tensor: &TensorId| {
-        let depth = storage.writer(*tensor).map_or(0, |writer| depth[writer]);
-        (depth, graph.tensors[*tensor].name.as_str())
-    };
-    match (Part::of(class), activations.as_slice()) {
-        (Part::Scaling, &[tensor]) => {
-            let first = op.inputs.first().copied().flatten()?;
-            (storage.behind_views(first) == tensor).then_some(tensor)
-        }
-        (Part::Arithmetic, &[tensor]) => Some(tensor),
-        (Part::Arithmetic, &[one, other]) => Some(if later(&one) > later(&other) {
-            one
-        } else {
-            other
-        }),
-        (Part::Anchor | Part::Scaling | Part::Arithmetic | Part::Alone, _) => None,
-    }
-}
-
-fn keeps_size(graph: &VerifiedGraph, tensor: TensorId, epilogue: OpId) -> bool {
-    let elements = |tensor: TensorId| graph.tensors[tensor].shape.elements();
-    matches!(graph.ops[epilogue].outputs.as_slice(), &[output] if elements(output) == elements(tensor))
-}
-
-fn takes_epilogues(graph: &VerifiedGraph, members: &[OpId]) -> bool {
-    let anchored = members
-        .first()
-        .and_then(|&anchor| graph.ops[anchor].class())
-        .is_some_and(|class| Part::of(class) == Part::Anchor);
-    let one_result = members
-        .last()
-        .is_some_and(|&last| graph.ops[last].outputs.len() == 1);
-    anchored && one_result
-}
-
-/// The largest number of tasks on a path that ends with each operator.
-fn depths(graph: &VerifiedGraph) -> IdMap<Op, u32> {
-    let mut tensor_depth: IdMap<Tensor, u32> = IdMap::filled(&graph.tensors, 0);
-    let mut depth = IdMap::filled(&graph.ops, 0);
-    for (id, op) in graph.ops.iter() {
-        let before = op.inputs.iter().flatten().map(|&input| tensor_depth[input]);
-        depth[id] = before.max().unwrap_or(0) + u32::from(op.class().is_some());
-        for &output in &op.outputs {
-            tensor_depth[output] = depth[id];
-        }
-    }
-    depth
-}
-
-/// Whether one operator reads the tensor, through views or directly, and nothing else needs it.
-fn unshared(graph: &VerifiedGraph, storage: &Storage<'_>) -> IdMap<Tensor, bool> {
-    let mut readers: IdMap<Tensor, u32> = IdMap::filled(&graph.tensors, 0);
-    for (_, op) in graph.ops.iter() {
-        match op.kind {
-            OpKind::View => {}
-            OpKind::ConcatInPlace | OpKind::Compute(_) => {
-                for tensor in storage.activations(op) {
-                    readers[tensor] += 1;
-                }
-            }
-        }
-    }
-    for &output in &graph.outputs {
-        // The world outside reads it too: two readers, whoever else there is.
-        readers[storage.behind_views(output)] += 2;
-    }
-    IdMap::from_fn(&graph.tensors, |id| readers[id] == 1)
 }
 
 /// The fused graph of `groups`, in their order.
@@ -309,13 +138,13 @@ mod tests {
     use paracompile_testkit::sketch::Sketch;
 
     /// Members of each group by name, in order.
-    fn groups(graph: &VerifiedGraph) -> Vec<Vec<&str>> {
+    fn names(graph: &VerifiedGraph) -> Vec<Vec<&str>> {
         let fused = fuse(graph);
-        let names = |op: &FusedOp| {
+        let members = |op: &FusedOp| {
             let members = op.members.iter();
             members.map(|&id| graph.ops[id].name.as_str()).collect()
         };
-        fused.ops.iter().map(|(_, op)| names(op)).collect()
+        fused.ops.iter().map(|(_, op)| members(op)).collect()
     }
 
     #[test]
@@ -331,7 +160,7 @@ mod tests {
         let late = sketch.op("late", Activation, &[pool]);
         let graph = sketch.finish(&[late]);
         assert_eq!(
-            groups(&graph),
+            names(&graph),
             [
                 vec!["conv", "norm", "scaled", "relu"],
                 vec!["pool"],
@@ -359,7 +188,7 @@ mod tests {
         let kept = sketch.op("kept", Conv, &[sum]);
         let end = sketch.op("end", Activation, &[kept]);
         let graph = sketch.finish(&[kept, end]);
-        assert_eq!(groups(&graph).len(), 6);
+        assert_eq!(names(&graph).len(), 6);
     }
 
     #[test]
@@ -375,7 +204,7 @@ mod tests {
         let end = sketch.op("end", Activation, &[sum]);
         let graph = sketch.finish(&[end]);
         assert_eq!(
-            groups(&graph),
+            names(&graph),
             [
                 vec!["stem"],
                 vec!["one", "relu"],
@@ -394,7 +223,7 @@ mod tests {
             let two = sketch.op(second, Conv, &[x]);
             let sum = sketch.op("sum", Elementwise, &[one, two]);
             let graph = sketch.finish(&[sum]);
-            assert!(groups(&graph).contains(&vec!["b", "sum"]));
+            assert!(names(&graph).contains(&vec!["b", "sum"]));
         }
     }
 
@@ -407,7 +236,7 @@ mod tests {
         let pool = sketch.op("pool_again", MaxPool, &[pool]);
         let sum = sketch.op("sum", Elementwise, &[conv, pool]);
         let graph = sketch.finish(&[sum]);
-        assert_eq!(groups(&graph).len(), 4);
+        assert_eq!(names(&graph).len(), 4);
     }
 
     #[test]
@@ -420,7 +249,7 @@ mod tests {
         let other = sketch.op("other", MaxPool, &[late]);
         let sum = sketch.op("sum", Elementwise, &[early, late]);
         let graph = sketch.finish(&[sum, other]);
-        assert!(groups(&graph).contains(&vec!["sum"]));
+        assert!(names(&graph).contains(&vec!["sum"]));
     }
 
     #[test]
@@ -438,7 +267,7 @@ mod tests {
         let also = sketch.op("also", Transpose, &[two]);
         let graph = sketch.finish(&[relu, also]);
         assert_eq!(
-            groups(&graph),
+            names(&graph),
             [vec!["one", "sum"], vec!["two"], vec!["relu"], vec!["also"]]
         );
     }
@@ -453,7 +282,7 @@ mod tests {
         let relu = sketch.op("relu", Activation, &[both]);
         let graph = sketch.finish(&[relu]);
         let fused = fuse(&graph);
-        assert_eq!(groups(&graph), [["a"], ["b"], ["relu"]]);
+        assert_eq!(names(&graph), [["a"], ["b"], ["relu"]]);
         let reads = &fused.ops[FusedOpId::from_index(2)].reads;
         assert_eq!(reads.len(), 2);
     }
@@ -482,7 +311,7 @@ mod tests {
         let gate = sketch.sized("gate", Conv, &[squeezed], 4);
         let scaled = sketch.op("scaled", Elementwise, &[x, gate]);
         let graph = sketch.finish(&[scaled]);
-        assert_eq!(groups(&graph), [["squeezed"], ["gate"], ["scaled"]]);
+        assert_eq!(names(&graph), [["squeezed"], ["gate"], ["scaled"]]);
     }
 
     #[test]
@@ -495,5 +324,41 @@ mod tests {
         let graph = sketch.finish(&[relu]);
         assert_eq!(fuse_by(&graph, FusionRule::Apart).ops.len(), 2);
         assert_eq!(fuse_by(&graph, FusionRule::Fuse).ops.len(), 1);
+    }
+
+    #[test]
+    fn a_view_of_a_concatenation_in_place_is_made_of_its_pieces() {
+        let mut sketch = Sketch::new();
+        let input = sketch.input("x");
+        let weight = sketch.weight("w");
+        let a = sketch.op("a", Conv, &[input]);
+        let b = sketch.op("b", Conv, &[input]);
+        let viewed = sketch.view("v", b);
+        let inner = sketch.concat_in_place("inner", &[a, viewed]);
+        let outer = sketch.concat_in_place("outer", &[inner, weight, a]);
+        let flat = sketch.view("flat", outer);
+        let last = sketch.op("last", Gemm, &[flat]);
+        let graph = sketch.finish(&[last]);
+        let storage = Storage::new(&graph);
+        assert_eq!(storage.owners([flat]), BTreeSet::from([a, b, weight]));
+        assert!(!storage.is_constant(flat));
+        assert_eq!(storage.behind_views(flat), outer);
+    }
+
+    #[test]
+    fn views_of_weights_are_constant() {
+        let mut sketch = Sketch::new();
+        let input = sketch.input("x");
+        let weight = sketch.weight("w");
+        let view = sketch.view("v", weight);
+        let both = sketch.concat_in_place("both", &[view, weight]);
+        let last = sketch.op("last", Gemm, &[input, both]);
+        let graph = sketch.finish(&[last]);
+        let storage = Storage::new(&graph);
+        assert!(storage.is_constant(both));
+        assert_eq!(
+            storage.activations(&graph.ops[storage.writer(last).unwrap()]),
+            [input]
+        );
     }
 }

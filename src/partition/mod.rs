@@ -11,7 +11,6 @@ mod order;
 #[cfg(test)]
 mod properties;
 mod segment;
-mod storage;
 mod width;
 
 pub use branches::Branch;

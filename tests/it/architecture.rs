@@ -19,6 +19,7 @@ const MAY_IMPORT: &[(&str, &str, &[&str])] = &[
     ("soc", "crates/frontend/src/soc", &["arena"]),
     ("import", "crates/frontend/src/import", &["arena", "ir"]),
     ("facts", "crates/frontend/src/facts.rs", &["arena", "ir"]),
+    ("fusion", "crates/frontend/src/fusion", &["arena", "ir"]),
     ("cost", "crates/frontend/src/cost", &["arena", "ir", "soc"]),
     (
         "calibrate",
@@ -26,7 +27,11 @@ const MAY_IMPORT: &[(&str, &str, &[&str])] = &[
         &["ir", "soc", "cost"],
     ),
     ("milp", "src/milp", &[]),
-    ("partition", "src/partition", &["arena", "ir", "cost"]),
+    (
+        "partition",
+        "src/partition",
+        &["arena", "ir", "fusion", "cost"],
+    ),
     (
         "constraints",
         "src/constraints",

@@ -4,6 +4,8 @@ pub mod arena;
 
 pub mod ir;
 
+pub mod fusion;
+
 pub mod import;
 
 pub mod soc;

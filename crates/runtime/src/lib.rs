@@ -2,7 +2,7 @@
 //!
 //! The arrow: [`opencl`] finds devices; [`lower`] turns operators into kernel launches, a pure function of shapes and a [`lower::Target`];
 //! [`launch`] builds the kernels and sets their arguments once.
-//! Around a run: [`bind`] says which device a processor is, [`weights`] and [`input`] where numbers come from and go to, [`trace`] writes
+//! Around a run: [`model`] reads the model that a plan is for, [`bind`] says which device a processor is, [`weights`] and [`input`] where numbers come from and go to, [`trace`] writes
 //! what happened when, and [`meter`] what it took.
 //! The crate knows no solver: a board needs the runtime alone.
 
@@ -15,6 +15,8 @@ pub mod launch;
 pub mod execute;
 
 pub mod solo;
+
+pub mod model;
 
 pub mod bench;
 
@@ -33,3 +35,9 @@ pub mod input;
 pub mod trace;
 
 pub mod meter;
+
+pub mod interpret;
+
+pub mod check;
+
+pub mod profile;

@@ -7,16 +7,18 @@ use std::time::Duration;
 use paracompile_frontend::facts::model_facts;
 use paracompile_frontend::import::onnx::{Program, ValueId};
 use paracompile_plan::measured::Measured;
-use paracompile_plan::{Plan, check_structure};
+use paracompile_plan::{Joules, Nanojoules, Plan, check_structure};
 
 use crate::execute::{
     Bound, Mode, Options, Order, Prepared, Request, RunError, Sharing, Subject, Timeline, measured,
     prepare,
 };
+use crate::meter::{Energy, EnergyMeter, Part};
+use crate::opencl::DeviceKind;
 
 /// How a plan is run.
 #[derive(Clone, Copy, Debug)]
-pub struct RunOptions {
+pub struct RunOptions<'o> {
     /// Frames of the stream.
     pub frames: usize,
     /// Frames one by one before it.
@@ -31,9 +33,11 @@ pub struct RunOptions {
     pub delays: Option<u64>,
     /// Whose devices share a context.
     pub sharing: Sharing,
+    /// What measures energy, if anything does.
+    pub meter: Option<&'o EnergyMeter>,
 }
 
-impl Default for RunOptions {
+impl Default for RunOptions<'_> {
     fn default() -> Self {
         Self {
             frames: 50,
@@ -43,6 +47,7 @@ impl Default for RunOptions {
             patience: Duration::from_secs(120),
             delays: None,
             sharing: Sharing::default(),
+            meter: None,
         }
     }
 }
@@ -91,7 +96,7 @@ pub fn run(
     task: &Task<'_>,
     bound: &[Bound],
     inputs: &[Vec<u8>],
-    options: &RunOptions,
+    options: &RunOptions<'_>,
     interrupted: &AtomicBool,
 ) -> Result<Run, RunError> {
     check(task.plan, task.program)?;
@@ -115,7 +120,9 @@ pub fn run(
     } else {
         Mode::Stream
     };
+    let metering = options.meter.map(EnergyMeter::start);
     let timeline = prepared.run(request(mode, options.frames), None, None)?;
+    let energies = metering.map(|running| running.stop()).unwrap_or_default();
     if timeline.frames.is_empty() {
         return Err(RunError::Interrupted { complete: 0 });
     }
@@ -126,13 +133,32 @@ pub fn run(
         devices: devices(bound),
         is_paced: options.is_paced,
     };
+    let mut measured = measured(&subject, &prepared, &alone, &timeline);
+    measured.energy_nj = energy_a_frame(&energies, bound, timeline.frames.len());
     Ok(Run {
-        measured: measured(&subject, &prepared, &alone, &timeline),
+        measured,
         outputs,
         timeline,
         order: prepared.order().clone(),
         labels: prepared.labels().to_vec(),
     })
+}
+
+/// What the graphics processors in use took for each of so many frames; nothing if none has a meter.
+fn energy_a_frame(energies: &[Energy], bound: &[Bound], frames: usize) -> Option<Nanojoules> {
+    let uses_gpu = bound
+        .iter()
+        .any(|bound| bound.device.kind == DeviceKind::Gpu);
+    let metered: Vec<f64> = energies
+        .iter()
+        .filter(|energy| energy.part == Part::Gpu)
+        .map(|energy| energy.joules)
+        .collect();
+    if !uses_gpu || metered.is_empty() {
+        return None;
+    }
+    let joules = metered.iter().sum::<f64>() / f64::from(u32::try_from(frames).ok()?);
+    Joules::new(joules).map(Joules::to_nanojoules)
 }
 
 fn pace(plan: &Plan) -> Duration {

@@ -58,6 +58,11 @@ pub fn digest_of_predictions(candidates: &[Candidate]) -> String {
     hexadecimal(&hasher.finalize())
 }
 
+/// SHA-256 of a file.
+pub fn digest_of_file(path: &Path) -> std::io::Result<String> {
+    std::fs::read(path).map(|bytes| hexadecimal(&Sha256::digest(bytes)))
+}
+
 /// Bytes as text.
 pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
@@ -121,7 +126,10 @@ impl Validated {
                 predicted: 1.0 / predicted.interval_ns.to_seconds(),
                 measured: 1.0 / measured.interval_ns.to_seconds(),
             },
-            energy_j: None,
+            energy_j: measured.energy_nj.map(|measured| Pair {
+                predicted: predicted.energy_active_nj.to_joules(),
+                measured: measured.to_joules(),
+            }),
         }
     }
 }

@@ -82,7 +82,48 @@ pub(super) struct Noise {
     pub(super) energy: Option<f64>,
 }
 
+/// An operator that was timed by a program of ours, which knows what it does.
+#[derive(Clone, Debug)]
+pub struct TimedOperator {
+    /// The network that it is of.
+    pub network: String,
+    /// The processor's name in the profile.
+    pub processor: String,
+    /// Its own name.
+    pub name: String,
+    /// Its class.
+    pub class: OpClass,
+    /// What it does.
+    pub work: Work,
+    /// How long it takes; what takes no time tells nothing and is left out.
+    pub seconds: f64,
+    /// Samples behind that time.
+    pub repetitions: usize,
+}
+
 impl Measurements {
+    /// The same measurements without files: each row an operator of its own.
+    pub fn of_operators(rows: impl IntoIterator<Item = TimedOperator>) -> Self {
+        let timed = rows.into_iter().zip(1..);
+        let timed = timed.filter(|(row, _)| row.seconds > 0.0 && row.seconds.is_finite());
+        Self {
+            operators: timed
+                .map(|(row, line)| Operator {
+                    network: row.network,
+                    processor: row.processor,
+                    group: None,
+                    name: row.name,
+                    class: row.class,
+                    work: row.work,
+                    seconds: Some(row.seconds),
+                    repetitions: row.repetitions,
+                    line,
+                })
+                .collect(),
+            ..Self::default()
+        }
+    }
+
     /// Reads a directory of measurements: `op_times.csv`, and where there are any `group_times_power.csv` and `power_states.csv`.
     pub fn read(directory: &Path) -> Result<Self, CalibrateError> {
         let mut notices = Vec::new();

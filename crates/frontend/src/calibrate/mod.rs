@@ -38,5 +38,5 @@ pub use fidelity::{
     NetworkErrors, Quantity, judge,
 };
 pub use fit::{Calibration, ClassSummary, ProcessorSummary, calibrate};
-pub use measurement::Measurements;
+pub use measurement::{Measurements, TimedOperator};
 pub use profile::BaseProfile;

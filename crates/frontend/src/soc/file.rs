@@ -52,6 +52,9 @@ pub struct ProcessorEntry {
     pub name: String,
     /// What kind of processor it is.
     pub kind: Kind,
+    /// The device that stands for it where plans are run, as `pararun run --map` names devices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
     /// Name of the memory that it computes in.
     pub memory: String,
     /// Order of elements that it computes in.

@@ -61,6 +61,12 @@ pub(super) fn processor(
         "kind of processor",
         &["cpu", "gpu", "npu", "dsp"].map(|kind| (kind, kind)),
     );
+    if let Some(device) = at
+        .optional("device")
+        .filter(|device| !device.value.is_null())
+    {
+        reading.text(&device);
+    }
     let memory = memory_field(reading, at, "memory", memories);
     let layout = reading.word_field(
         at,

@@ -1,7 +1,5 @@
 //! Makes the parts of devices that a binding needs.
 
-use std::sync::Arc;
-
 use opencl3::device::{
     CL_DEVICE_PARTITION_BY_COUNTS, CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, SubDevice,
 };
@@ -10,16 +8,17 @@ use opencl3::types::cl_device_id;
 use super::DeviceMap;
 use super::choose::{Candidate, choose};
 use super::problem::BindError;
-use crate::opencl::{DeviceInfo, Doing, OpenclError, devices};
+use crate::opencl::{DeviceInfo, Doing, OpenclError};
+use crate::tune::devices;
 
 /// Every processor of a plan with its device.
 ///
-/// Parts of devices live as long as it does.
+/// Parts of devices live as long as the process: `PoCL` 3.1 still touches a part when it cleans up behind the last command, and crashes if the part
+/// was released meanwhile.
 #[derive(Clone, Debug)]
 pub struct Binding {
     /// In the order of the plan.
     pub processors: Vec<BoundProcessor>,
-    _parts: Arc<Vec<SubDevice>>,
 }
 
 /// A processor and its device.
@@ -71,6 +70,7 @@ pub fn bind(processors: &[String], maps: &[DeviceMap]) -> Result<Binding, BindEr
             parts.push(part);
         }
     }
+    parts.into_iter().for_each(std::mem::forget);
     let bound = processors.iter().zip(&choices).zip(ids);
     let bound = bound.map(|((name, choice), id)| BoundProcessor {
         name: name.clone(),
@@ -81,7 +81,6 @@ pub fn bind(processors: &[String], maps: &[DeviceMap]) -> Result<Binding, BindEr
     });
     Ok(Binding {
         processors: bound.collect(),
-        _parts: Arc::new(parts),
     })
 }
 

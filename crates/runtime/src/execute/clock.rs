@@ -11,26 +11,26 @@ use crate::opencl::{Doing, OpenclError};
 
 /// The host's clock.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     base: Instant,
 }
 
 impl Clock {
     /// A clock that starts now.
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self {
             base: Instant::now(),
         }
     }
 
     /// Nanoseconds since its start.
-    pub(super) fn now(self) -> i64 {
+    pub(crate) fn now(self) -> i64 {
         i64::try_from(self.base.elapsed().as_nanos()).unwrap_or(i64::MAX)
     }
 }
 
 /// How far a device's clock is behind the host's: host = device + offset.
-pub(super) fn offset(queue: &CommandQueue, clock: Clock) -> Result<i64, OpenclError> {
+pub(crate) fn offset(queue: &CommandQueue, clock: Clock) -> Result<i64, OpenclError> {
     const TRIES: usize = 12;
     let mut best: Option<(i64, i64)> = None;
     for _ in 0..TRIES {

@@ -11,12 +11,12 @@ use opencl3::types::{cl_event, cl_int};
 use crate::opencl::{Context, OpenclError};
 
 /// Whether something ended well; a negative code of OpenCL if not.
-pub(super) type Ended = Result<(), cl_int>;
+pub(crate) type Ended = Result<(), cl_int>;
 
 type Callback = Box<dyn FnOnce(Ended) + Send>;
 
 /// Calls `then` when `event` has ended, from a thread of the driver: it must not block.
-pub(super) fn when_ended(
+pub(crate) fn when_ended(
     event: cl_event,
     then: impl FnOnce(Ended) + Send + 'static,
 ) -> Result<(), OpenclError> {
@@ -40,13 +40,13 @@ extern "C" fn called(_event: cl_event, status: cl_int, data: *mut c_void) {
 
 /// An event that the host ends, for waits of another context.
 #[derive(Debug)]
-pub(super) struct Signal {
+pub(crate) struct Signal {
     event: Event,
 }
 
 impl Signal {
     /// Not ended yet.
-    pub(super) fn new(context: &Context) -> Result<Self, OpenclError> {
+    pub(crate) fn new(context: &Context) -> Result<Self, OpenclError> {
         let event = create_user_event(context.inner().get())
             .map_err(|code| OpenclError::of_code(code, "creating an event"))?;
         Ok(Self {
@@ -55,12 +55,12 @@ impl Signal {
     }
 
     /// The handle for wait lists.
-    pub(super) fn handle(&self) -> cl_event {
+    pub(crate) fn handle(&self) -> cl_event {
         self.event.get()
     }
 
     /// Ends it; whoever waits for a failed one fails too.
-    pub(super) fn end(&self, ended: Ended) {
+    pub(crate) fn end(&self, ended: Ended) {
         let status = match ended {
             Ok(()) => CL_COMPLETE,
             Err(code) => code.min(-1),
@@ -72,7 +72,7 @@ impl Signal {
 
 /// The end of work of the host.
 #[derive(Default)]
-pub(super) struct Completion {
+pub(crate) struct Completion {
     state: Mutex<State>,
 }
 
@@ -94,17 +94,17 @@ impl std::fmt::Debug for Completion {
 
 impl Completion {
     /// How it ended, if it has.
-    pub(super) fn ended(&self) -> Option<Ended> {
+    pub(crate) fn ended(&self) -> Option<Ended> {
         self.state.lock().expect("no holder panics").ended
     }
 
     /// When it ran.
-    pub(super) fn span(&self) -> Option<(i64, i64)> {
+    pub(crate) fn span(&self) -> Option<(i64, i64)> {
         self.state.lock().expect("no holder panics").span
     }
 
     /// Calls `then` when it has ended; at once if it has.
-    pub(super) fn when_ended(&self, then: impl FnOnce(Ended) + Send + 'static) {
+    pub(crate) fn when_ended(&self, then: impl FnOnce(Ended) + Send + 'static) {
         let mut state = self.state.lock().expect("no holder panics");
         match state.ended {
             Some(ended) => {
@@ -116,7 +116,7 @@ impl Completion {
     }
 
     /// Ends it.
-    pub(super) fn end(&self, ended: Ended, span: (i64, i64)) {
+    pub(crate) fn end(&self, ended: Ended, span: (i64, i64)) {
         let mut state = self.state.lock().expect("no holder panics");
         state.ended = Some(ended);
         state.span = Some(span);
@@ -129,20 +129,20 @@ impl Completion {
 }
 
 /// Counts down to `then`, which learns of the first failure.
-pub(super) struct Countdown {
+pub(crate) struct Countdown {
     state: Mutex<(usize, Ended, Option<Callback>)>,
 }
 
 impl Countdown {
     /// Calls `then` after `count` ends.
-    pub(super) fn new(count: usize, then: impl FnOnce(Ended) + Send + 'static) -> Arc<Self> {
+    pub(crate) fn new(count: usize, then: impl FnOnce(Ended) + Send + 'static) -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::new((count, Ok(()), Some(Box::new(then)))),
         })
     }
 
     /// One of them ended.
-    pub(super) fn tick(&self, ended: Ended) {
+    pub(crate) fn tick(&self, ended: Ended) {
         let mut state = self.state.lock().expect("no holder panics");
         state.0 = state.0.saturating_sub(1);
         if state.1.is_ok() {

@@ -79,7 +79,7 @@ pub(super) struct Join {
 
 /// One copy of a piece.
 #[derive(Clone, Debug)]
-pub(super) enum Store {
+pub(crate) enum Store {
     /// On a device.
     Device(Arc<Memory>),
     /// On the host.

@@ -38,3 +38,8 @@ pub use planned::{Lookup, Planned, Source};
 pub use prepare::{Options, Port, Prepared, prepare};
 pub use stream::{Feed, Mode, Request, Sink};
 pub use timeline::{Frame, Overtaken, Span, Timeline};
+
+pub(crate) use clock::Clock;
+pub(crate) use completion::{Completion, Ended, Signal, when_ended};
+pub(crate) use memory::Store;
+pub(crate) use moves::{Move, Mover};

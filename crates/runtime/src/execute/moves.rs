@@ -16,36 +16,36 @@ use super::completion::{Completion, Ended, Signal};
 use super::memory::Store;
 
 /// A move that is ready.
-pub(super) struct Move {
+pub(crate) struct Move {
     /// Where the tensor is.
-    pub(super) from: Store,
+    pub(crate) from: Store,
     /// The first byte of it there.
-    pub(super) from_offset: usize,
+    pub(crate) from_offset: usize,
     /// Where it goes.
-    pub(super) to: Store,
+    pub(crate) to: Store,
     /// Its first byte there.
-    pub(super) to_offset: usize,
+    pub(crate) to_offset: usize,
     /// Its size.
-    pub(super) bytes: usize,
+    pub(crate) bytes: usize,
     /// Why it must not run: something that it waits for failed.
-    pub(super) ready: Ended,
+    pub(crate) ready: Ended,
     /// Learns of its end.
-    pub(super) completion: Arc<Completion>,
+    pub(crate) completion: Arc<Completion>,
     /// Events of other contexts that wait for it.
-    pub(super) signals: Vec<Arc<Signal>>,
+    pub(crate) signals: Vec<Arc<Signal>>,
 }
 
 /// The thread of a transfer queue.
 #[derive(Debug)]
-pub(super) struct Mover {
+pub(crate) struct Mover {
     /// Takes moves.
-    pub(super) sender: Option<Sender<Move>>,
+    pub(crate) sender: Option<Sender<Move>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Mover {
     /// Starts a thread with queues of its own in all `contexts`.
-    pub(super) fn start(contexts: &[Arc<Context>], clock: Clock) -> Result<Self, OpenclError> {
+    pub(crate) fn start(contexts: &[Arc<Context>], clock: Clock) -> Result<Self, OpenclError> {
         let queues = contexts
             .iter()
             .map(|context| context.queue(context.first_device(), QueueOrder::InOrder))

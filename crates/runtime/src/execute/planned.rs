@@ -142,7 +142,8 @@ impl<'p> Lookup<'p> {
         })
     }
 
-    fn operand(&self, value: ValueId) -> Operand<'p> {
+    /// What is known of a value that an operator reads.
+    pub fn operand(&self, value: ValueId) -> Operand<'p> {
         let known = &self.program.values[value];
         Operand {
             spec: self.spec(value),

@@ -255,8 +255,8 @@ struct Builder<'b> {
     clock: Clock,
     stores: Vec<Vec<Store>>,
     allocated: Vec<u64>,
-    /// Scratch that tasks of a queue share, since they run one after another.
-    pools: HashMap<u32, Vec<Arc<Memory>>>,
+    /// Scratch that tasks of a queue share, by slot, since they run one after another.
+    pools: HashMap<(u32, usize), Arc<Memory>>,
     /// Constants that the plan does not count, by context.
     extra: HashMap<(ValueId, usize), Arc<Memory>>,
 }
@@ -270,6 +270,8 @@ impl<'b> Builder<'b> {
     ) -> Result<Self, RunError> {
         let mut queues = Vec::new();
         let mut offsets = Vec::new();
+        // Parts of a device have its clock, so what runs on them is ordered exactly.
+        let mut known: HashMap<usize, i64> = HashMap::new();
         for (index, queue) in plan.queues.iter().enumerate() {
             let is_compute = is_compute(plan, u32::try_from(index).unwrap_or(u32::MAX));
             let bound = bound
@@ -282,7 +284,13 @@ impl<'b> Builder<'b> {
             };
             let context = &layout.contexts[layout.context_of[&bound.processor]];
             let queue = context.queue(Device::new(bound.id), QueueOrder::InOrder)?;
-            offsets.push(offset(&queue, clock)?);
+            let device = bound.device.index;
+            let of_device = match known.get(&device) {
+                Some(&known) => known,
+                None => offset(&queue, clock)?,
+            };
+            known.insert(device, of_device);
+            offsets.push(of_device);
             queues.push(Some(queue));
         }
         let host_queues = layout
@@ -484,23 +492,17 @@ impl<'b> Builder<'b> {
         lowered: &Lowered,
     ) -> Result<Vec<Arc<Memory>>, RunError> {
         let mut scratch = Vec::new();
-        let mut slot = 0;
-        for &Scratch { bytes, lives_on } in &lowered.scratch {
-            if lives_on {
-                scratch.push(self.new_memory(context, bytes)?);
+        for (slot, &Scratch { bytes, lives_on }) in lowered.scratch.iter().enumerate() {
+            let pooled = self.pools.get(&(queue, slot));
+            let pooled = pooled.filter(|memory| !lives_on && memory.bytes() >= bytes);
+            if let Some(memory) = pooled {
+                scratch.push(Arc::clone(memory));
                 continue;
             }
-            let pool = self.pools.get(&queue).and_then(|pool| pool.get(slot));
-            let memory = match pool.filter(|memory| memory.bytes() >= bytes) {
-                Some(memory) => Arc::clone(memory),
-                None => self.new_memory(context, bytes)?,
-            };
-            let pool = self.pools.entry(queue).or_default();
-            match pool.get_mut(slot) {
-                Some(place) => *place = Arc::clone(&memory),
-                None => pool.push(Arc::clone(&memory)),
+            let memory = self.new_memory(context, bytes)?;
+            if !lives_on {
+                self.pools.insert((queue, slot), Arc::clone(&memory));
             }
-            slot += 1;
             scratch.push(memory);
         }
         Ok(scratch)

@@ -265,15 +265,16 @@ impl Stream<'_> {
                     .collect();
                 let queue_of = self.prepared.queues[*queue as usize].as_ref();
                 let queue_of = queue_of.expect("tasks are on compute queues");
+                let mut events: Option<(Event, Option<Event>)> = None;
+                // A delay counts as the beginning of its task.
                 if let Some(delays) = self.prepared.delays.get(queue) {
                     self.random = next(self.random);
                     let pick = usize::try_from(self.random % 7).unwrap_or(0);
                     if let Some(delay) = delays.get(pick) {
-                        delay.enqueue(queue_of, &wait)?;
+                        events = Some((delay.enqueue(queue_of, &wait)?, None));
                     }
                 }
                 let launches = &variants[frame % variants.len()];
-                let mut events: Option<(Event, Option<Event>)> = None;
                 for launch in launches {
                     events = Some(match events {
                         None => (launch.enqueue(queue_of, &wait)?, None),

@@ -18,8 +18,8 @@
 #define SUMMED(value)
 #endif
 
-__kernel void normalize(IN(float, x_all), IN(float, scales), IN(float, shifts), OUT(float, r_all), OUT(float, means),
-                        OUT(float, inverses), const long extent, const long count, const long block, const long groups,
+__kernel void normalize_rows(IN(float, x_all), IN(float, scales), IN(float, shifts), OUT(float, r_all), OUT(float, means),
+                             OUT(float, inverses), const long extent, const long count, const long block, const long groups,
                         const long group_step, const long plane, const long plane_step, const int has,
                         const float epsilon) {
   BIND_IN(float, x_all);

@@ -44,10 +44,10 @@ pub fn unary(site: &Site<'_>) -> Option<String> {
                 literal(site.float("lambd", 0.5)),
                 literal(site.float("bias", 0.0)),
             );
-            format!("(x < -{limit} ? x + {bias} : (x > {limit} ? x - {bias} : 0.0f * x))")
+            format!("(x < -{limit} ? x + {bias} : (x > {limit} ? x - {bias} : 0.0f))")
         }
         "Swish" => format!("(x / (1.0f + exp(-({} * x))))", alpha(1.0)),
-        "ThresholdedRelu" => format!("(x > {} ? x : 0.0f * x)", alpha(1.0)),
+        "ThresholdedRelu" => format!("(x > {} ? x : 0.0f)", alpha(1.0)),
         op_type => without_parameters(op_type)?.to_owned(),
     };
     Some(text)

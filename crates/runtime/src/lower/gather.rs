@@ -276,10 +276,12 @@ fn components_table(shape: &[usize], batch: usize, components: usize) -> Vec<i64
 /// Options for elements and the indices of operand `position`.
 fn options(site: &Site<'_>, element: &str, position: usize) -> Result<String, Unsupported> {
     let indices = &site.operand(position)?.spec;
-    let index = match indices.dtype {
-        DataType::Int64 => "long",
-        DataType::Int32 => "int",
-        other => return Err(site.unsupported(format!("its indices are {other}"))),
+    let index = if indices.dtype == DataType::Int64 {
+        "long"
+    } else if indices.dtype == DataType::Int32 {
+        "int"
+    } else {
+        return Err(site.unsupported(format!("its indices are {}", indices.dtype)));
     };
     Ok(format!("-DT={element} -DI={index}"))
 }

@@ -105,11 +105,11 @@ impl Map<'_> {
         }
         // What reads across should walk along what it reads next to what it writes.
         let along = |axis: &Axis| axis.strides[1] == 1;
-        let crosses = !matches!(inner.strides[1], 0 | 1);
+        let reads_across = !matches!(inner.strides[1], 0 | 1);
         let mut is_tiled = false;
-        if crosses && let Some(position) = axes.iter().position(along) {
-            let axis = axes.remove(position);
-            axes.push(axis);
+        if reads_across && let Some(position) = axes.iter().position(along) {
+            let crossed = axes.remove(position);
+            axes.push(crossed);
             is_tiled = true;
         }
         let rows: i64 = axes.iter().map(|axis| axis.extent).product();
@@ -163,16 +163,16 @@ impl Map<'_> {
             for (stride, operand) in strides[1..].iter_mut().zip(&self.operands) {
                 *stride = operand.layout.strides[position];
             }
-            let axis = Axis {
+            let next = Axis {
                 extent: signed(extent),
                 strides,
             };
             match axes.last_mut() {
-                Some(before) if joins(before, &axis) => {
-                    before.extent *= axis.extent;
-                    before.strides = axis.strides;
+                Some(before) if joins(before, &next) => {
+                    before.extent *= next.extent;
+                    before.strides = next.strides;
                 }
-                Some(_) | None => axes.push(axis),
+                Some(_) | None => axes.push(next),
             }
         }
         axes
@@ -180,17 +180,19 @@ impl Map<'_> {
 
     fn options(&self, target: &Target) -> String {
         let expression: String = self.expression.split_whitespace().collect();
-        let mut options = format!("-DEXPR={expression} -DTR={}", self.result.element);
-        for (name, operand) in ["TX", "TY", "TZ"].iter().zip(&self.operands) {
-            options += &format!(" -D{name}={}", operand.element);
-        }
+        let mut options = vec![
+            format!("-DEXPR={expression}"),
+            format!("-DTR={}", self.result.element),
+        ];
+        let named = ["TX", "TY", "TZ"].iter().zip(&self.operands);
+        options.extend(named.map(|(name, operand)| format!("-D{name}={}", operand.element)));
         let mut all = self.operands.iter().chain([&self.result]);
         let is_plain = all.all(|mapped| matches!(mapped.element, "float"))
             || (self.expression == "x" && self.operands[0].element == self.result.element);
         if target.kind == TargetKind::Cpu && is_plain {
-            options += &format!(" -DV={VECTOR}");
+            options.push(format!("-DV={VECTOR}"));
         }
-        options
+        options.join(" ")
     }
 }
 
@@ -221,6 +223,15 @@ fn blocks(inner: i64, rows: i64, is_tiled: bool, target: &Target) -> (i64, i64) 
                 (inner, (share / inner).max(1))
             }
         }
+    }
+}
+
+/// The option that makes kernels use vectors, where they should.
+pub(super) fn vector(is_vector: bool) -> String {
+    if is_vector {
+        format!(" -DV={VECTOR}")
+    } else {
+        String::new()
     }
 }
 

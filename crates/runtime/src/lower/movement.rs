@@ -176,13 +176,10 @@ pub(super) fn lower_split(site: &Site<'_>, target: &Target) -> Result<Lowered, U
     let element = bits_of(site, from)?;
     let axis = axis::of(site, site.int("axis", 0), from.shape.len())?;
     let parts = site.results.len();
-    let sizes = match site.integers_by_version("split", 1, AS_OPERAND)? {
-        Some(sizes) => sizes.to_vec(),
-        None => {
-            let size = signed(from.shape[axis].div_ceil(parts.max(1)));
-            vec![size; parts]
-        }
-    };
+    let equal = vec![signed(from.shape[axis].div_ceil(parts.max(1))); parts];
+    let sizes = site
+        .integers_by_version("split", 1, AS_OPERAND)?
+        .unwrap_or(&equal);
     let mut layout = Layout::row_major(&from.shape);
     let mut lowered = Lowered::default();
     for (position, size) in sizes.iter().take(parts).enumerate() {

@@ -1,7 +1,7 @@
 //! Normalisation by statistics of the frame itself: over layers, groups, instances and neighbouring channels.
 
 use super::element::is_single;
-use super::map::{Layout, Map, Mapped, VECTOR, local, share, signed};
+use super::map::{Layout, Map, Mapped, VECTOR, local, share, signed, vector};
 use super::pointwise::push;
 use super::{Argument, Lowered, Phase, Site, Source, Step, Target, TargetKind, Unsupported, axis};
 
@@ -204,10 +204,8 @@ fn push_rows(
         .sum();
     let is_shared = target.kind == TargetKind::Gpu && target.max_work_group >= ITEMS;
     let items = if is_shared { ITEMS } else { 1 };
-    let mut options = format!("-DIS_RMS={} -DITEMS={items}", u8::from(is_rms));
-    if target.kind == TargetKind::Cpu {
-        options += &format!(" -DV={VECTOR}");
-    }
+    let vector = vector(target.kind == TargetKind::Cpu);
+    let options = format!("-DIS_RMS={} -DITEMS={items}{vector}", u8::from(is_rms));
     let block = match target.kind {
         TargetKind::Cpu => (share(rows.count * rows.extent, target) / 2 / rows.extent).max(1),
         TargetKind::Gpu => 1,
@@ -219,7 +217,7 @@ fn push_rows(
     lowered.steps.push(Step {
         phase: Phase::Frame,
         source: SOURCE,
-        kernel: "normalize",
+        kernel: "normalize_rows",
         options,
         arguments: vec![
             input.clone(),
@@ -311,8 +309,8 @@ pub(super) fn lower_across_channels(
         return Err(site.unsupported("its operand has no channels"));
     };
     let plane: usize = image.iter().product();
-    let size = i32::try_from(site.int("size", 1)).unwrap_or(0);
-    if size < 1 {
+    let window = i32::try_from(site.int("size", 1)).unwrap_or(0);
+    if window < 1 {
         return Err(site.unsupported("it needs a positive size"));
     }
     if spec.elements() == 0 {
@@ -329,7 +327,7 @@ pub(super) fn lower_across_channels(
         clippy::cast_precision_loss,
         reason = "a window has a handful of channels"
     )]
-    let scale = site.float("alpha", 1e-4) / size as f32;
+    let scale = site.float("alpha", 1e-4) / window as f32;
     let mut lowered = Lowered::default();
     lowered.steps.push(Step {
         phase: Phase::Frame,
@@ -342,8 +340,8 @@ pub(super) fn lower_across_channels(
             Argument::Long(signed(channels)),
             Argument::Long(signed(plane)),
             Argument::Long(signed(block)),
-            Argument::Int((size - 1) / 2),
-            Argument::Int(size / 2),
+            Argument::Int((window - 1) / 2),
+            Argument::Int(window / 2),
             Argument::Float(scale),
             Argument::Float(site.float("beta", 0.75)),
             Argument::Float(site.float("bias", 1.0)),

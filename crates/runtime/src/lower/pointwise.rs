@@ -8,7 +8,7 @@ use paracompile_frontend::ir::DataType;
 use super::element::{arithmetic, arithmetic_of, bits_of, is_signed, is_single};
 use super::expression::{binary, is_aligned_by_attribute, literal, unary};
 use super::map::{Layout, Map, Mapped};
-use super::{Argument, Lowered, Operand, Site, Spec, Target, Unsupported};
+use super::{Argument, Lowered, Operand, Phase, Site, Spec, Target, Unsupported};
 
 /// Operators of one operand.
 pub(super) fn lower_unary(site: &Site<'_>, target: &Target) -> Result<Lowered, Unsupported> {
@@ -216,9 +216,8 @@ pub(super) fn lower_where(site: &Site<'_>, target: &Target) -> Result<Lowered, U
     let element = bits_of(site, result)?;
     let mut operands = Vec::new();
     for position in 0..3 {
-        let mut operand = mapped(site, position, result)?;
-        operand.element = if position == 0 { "uchar" } else { element };
-        operands.push(operand);
+        let element = if position == 0 { "uchar" } else { element };
+        operands.push(mapped_as(site, position, result, element)?);
     }
     let map = Map {
         extents: &result.shape,
@@ -237,21 +236,14 @@ pub(super) fn lower_cast(site: &Site<'_>, target: &Target) -> Result<Lowered, Un
     if from == to {
         return lower_copy(site, target);
     }
-    let text = match to {
-        DataType::Bool => "(x != 0)",
-        // Out of range, the definition leaves the result open: the nearest number does not trap.
-        _ if from.is_real() && !to.is_real() => {
-            return match arithmetic(to) {
-                Some(element) => {
-                    let text = format!("convert_{element}_sat_rtz(x)");
-                    lower_map(site, target, &[0], &text)
-                }
-                None => Err(site.unsupported(format!("no kernel converts to {to}"))),
-            };
-        }
-        _ => "x",
+    // Out of range, the definition leaves the result open: the nearest number does not trap.
+    let text = match arithmetic(to) {
+        _ if to == DataType::Bool => "(x != 0)".to_owned(),
+        Some(element) if from.is_real() && !to.is_real() => format!("convert_{element}_sat_rtz(x)"),
+        Some(_) => "x".to_owned(),
+        None => return Err(site.unsupported(format!("no kernel converts to {to}"))),
     };
-    lower_map(site, target, &[0], text)
+    lower_map(site, target, &[0], &text)
 }
 
 /// Whatever keeps the elements in their order: a view that has to be written elsewhere.
@@ -308,7 +300,14 @@ pub(super) fn lower_batch_normalization(
     let channels = result.shape[1];
     let mut lowered = Lowered::default();
     let bytes = channels * size_of::<f32>();
-    let (scales, shifts) = (lowered.add_scratch(bytes), lowered.add_scratch(bytes));
+    let is_constant = |position: usize| site.optional(position).is_some_and(|own| own.is_constant);
+    let phase = if (1..=4).all(is_constant) {
+        Phase::Setup
+    } else {
+        Phase::Frame
+    };
+    let scales = lowered.add_scratch_of(bytes, phase);
+    let shifts = lowered.add_scratch_of(bytes, phase);
     let vector = |argument: Argument| Mapped {
         argument,
         element: "float",
@@ -338,6 +337,9 @@ pub(super) fn lower_batch_normalization(
         expression: "(x - y * z)",
     };
     push(site, &shift, &mut lowered, target)?;
+    for step in &mut lowered.steps {
+        step.phase = phase;
+    }
     let mut a_channel = vec![0; result.shape.len()];
     a_channel[1] = 1;
     let spread = |argument: Argument| Mapped {
@@ -389,13 +391,19 @@ fn whole_result(result: &Spec, element: &'static str) -> Mapped {
     }
 }
 
-/// An operand that is broadcast to `result`; its element type is left to whoever cannot compute with it.
+/// An operand that is broadcast to `result`.
 fn mapped(site: &Site<'_>, position: usize, result: &Spec) -> Result<Mapped, Unsupported> {
+    let element = arithmetic_of(site, &site.operand(position)?.spec)?;
+    mapped_as(site, position, result, element)
+}
+
+fn mapped_as(
+    site: &Site<'_>,
+    position: usize,
+    result: &Spec,
+    element: &'static str,
+) -> Result<Mapped, Unsupported> {
     let operand = site.operand(position)?;
-    let element = match arithmetic(operand.spec.dtype) {
-        Some(element) => element,
-        None => bits_of(site, &operand.spec)?,
-    };
     let shape = aligned(site, position, operand, result);
     let layout = Layout::broadcast(&shape, &result.shape).ok_or_else(|| {
         site.unsupported(format!(

@@ -1,10 +1,8 @@
 //! Pools over windows: the largest element, the average, or a norm.
 
-use paracompile_frontend::ir::DataType;
-
 use super::element::{arithmetic_of, is_single};
 use super::map::{VECTOR, local, share, signed};
-use super::{Argument, Lowered, Phase, Site, Source, Step, Target, TargetKind, Unsupported};
+use super::{Argument, Lowered, Phase, Site, Source, Spec, Step, Target, TargetKind, Unsupported};
 
 const SOURCE: Source = Source {
     name: "pool.cl",
@@ -62,11 +60,35 @@ pub(super) fn lower_pool(site: &Site<'_>, target: &Target) -> Result<Lowered, Un
     if mode != 0 && !from.dtype.is_real() {
         return Err(site.unsupported(format!("no kernel computes it of {}", from.dtype)));
     }
-    let padding = i32::from(site.int("count_include_pad", 0) != 0);
-    let mut lowered = Lowered::default();
-    let entries: Vec<i32> = windows
-        .iter()
-        .flat_map(|window| {
+    let pool = Pool {
+        windows,
+        mode,
+        p,
+        includes_padding: site.int("count_include_pad", 0) != 0,
+    };
+    let is_by_rows = target.kind == TargetKind::Cpu
+        && is_single(from)
+        && mode != 2
+        && places.is_none()
+        && line(&windows[AXES - 1]).is_some_and(|line| line <= ROW);
+    if is_by_rows {
+        Ok(pool.by_rows(to, target))
+    } else {
+        pool.by_elements(site, to, target)
+    }
+}
+
+struct Pool {
+    windows: [Window; AXES],
+    mode: u8,
+    /// The order of the norm.
+    p: i32,
+    includes_padding: bool,
+}
+
+impl Pool {
+    fn table(&self, lowered: &mut Lowered) -> Argument {
+        let entries = self.windows.iter().flat_map(|window| {
             [
                 window.input,
                 window.output,
@@ -76,78 +98,90 @@ pub(super) fn lower_pool(site: &Site<'_>, target: &Target) -> Result<Lowered, Un
                 window.before,
                 window.behind,
             ]
-        })
-        .collect();
-    let table = lowered.add_ints(&entries);
-    let line = line(&windows[AXES - 1]);
-    let is_by_rows = target.kind == TargetKind::Cpu
-        && is_single(from)
-        && mode != 2
-        && places.is_none()
-        && line.is_some_and(|line| line <= ROW);
-    if is_by_rows {
+        });
+        lowered.add_ints(&entries.collect::<Vec<i32>>())
+    }
+
+    /// A row of results at a time.
+    fn by_rows(&self, to: &Spec, target: &Target) -> Lowered {
+        let taps = |window: &Window| usize::try_from(window.kernel).unwrap_or(1);
+        let [outer @ .., along] = &self.windows;
         let width = to.shape[to.shape.len() - 1];
         let rows = to.elements() / width;
-        let taps: usize = windows[..AXES - 1]
-            .iter()
-            .map(|window| usize::try_from(window.kernel).unwrap_or(1))
-            .product();
-        let cost = width * (taps + usize::try_from(windows[AXES - 1].kernel).unwrap_or(1));
+        let cost = width * (outer.iter().map(taps).product::<usize>() + taps(along));
         let block = (share(rows * cost, target) / cost).max(1);
+        let mut lowered = Lowered::default();
+        let table = self.table(&mut lowered);
+        let mode = self.mode;
         lowered.steps.push(Step {
             phase: Phase::Frame,
             source: SOURCE,
             kernel: "pool_rows",
-            options: format!("-DT=float -DMODE={mode} -DLOWEST=-INFINITY -DV={VECTOR} -DROW={ROW}"),
+            options: format!("-DT=float -DMODE={mode} -DLOWEST=-INFINITY -DROW={ROW} -DV={VECTOR}"),
             arguments: vec![
                 Argument::Operand(0),
                 Argument::Result(0),
                 table,
-                Argument::Int(padding),
+                Argument::Int(i32::from(self.includes_padding)),
                 Argument::Long(signed(rows)),
                 Argument::Long(signed(block)),
             ],
             global: vec![rows.div_ceil(block)],
             local: local(target, 1),
         });
-        return Ok(lowered);
+        lowered
     }
-    let result_argument = match result {
-        Some(_) => Argument::Result(0),
-        None => lowered.add_scratch(to.elements() * from.element_bytes()),
-    };
-    let places_argument = match places {
-        Some(_) => Argument::Result(1),
-        None => result_argument.clone(),
-    };
-    lowered.steps.push(Step {
-        phase: Phase::Frame,
-        source: SOURCE,
-        kernel: "pool",
-        options: format!(
-            "-DT={} -DMODE={mode} -DLOWEST={}",
-            arithmetic_of(site, from)?,
-            if from.dtype.is_real() {
-                "-INFINITY"
-            } else {
-                "0"
-            }
-        ),
-        arguments: vec![
-            Argument::Operand(0),
-            result_argument,
-            places_argument,
-            table,
-            Argument::Int(p),
-            Argument::Int(padding),
-            Argument::Int(i32::from(places.is_some())),
-            Argument::Int(i32::from(site.int("storage_order", 0) != 0)),
-        ],
-        global: vec![to.elements()],
-        local: local(target, 1),
-    });
-    debug_assert!(places.is_none_or(|places| places.dtype == DataType::Int64));
-    Ok(lowered)
+
+    /// A result a work item.
+    fn by_elements(
+        &self,
+        site: &Site<'_>,
+        to: &Spec,
+        target: &Target,
+    ) -> Result<Lowered, Unsupported> {
+        let from = &site.operand(0)?.spec;
+        let is_read = |position: usize| matches!(site.results.get(position), Some(Some(_)));
+        let mut lowered = Lowered::default();
+        let table = self.table(&mut lowered);
+        let result = if is_read(0) {
+            Argument::Result(0)
+        } else {
+            lowered.add_scratch(to.elements() * from.element_bytes())
+        };
+        let places = if is_read(1) {
+            Argument::Result(1)
+        } else {
+            result.clone()
+        };
+        lowered.steps.push(Step {
+            phase: Phase::Frame,
+            source: SOURCE,
+            kernel: "pool",
+            options: format!(
+                "-DT={} -DMODE={} -DLOWEST={}",
+                arithmetic_of(site, from)?,
+                self.mode,
+                if from.dtype.is_real() {
+                    "-INFINITY"
+                } else {
+                    "0"
+                }
+            ),
+            arguments: vec![
+                Argument::Operand(0),
+                result,
+                places,
+                table,
+                Argument::Int(self.p),
+                Argument::Int(i32::from(self.includes_padding)),
+                Argument::Int(i32::from(is_read(1))),
+                Argument::Int(i32::from(site.int("storage_order", 0) != 0)),
+            ],
+            global: vec![to.elements()],
+            local: local(target, 1),
+        });
+        Ok(lowered)
+    }
 }
 
 /// Elements of a padded line that is walked along a window with whole vectors.
@@ -204,7 +238,7 @@ fn windows(
 
 fn padding(
     site: &Site<'_>,
-    axes: usize,
+    spatial: usize,
     axis: usize,
     window: &Window,
 ) -> Result<(i32, i32), Unsupported> {
@@ -224,7 +258,7 @@ fn padding(
         if auto == "VALID" {
             return Ok((0, 0));
         }
-        return Ok((given(axis)?, given(axes + axis)?));
+        return Ok((given(axis)?, given(spatial + axis)?));
     }
     let reach = (i64::from(window.kernel) - 1) * i64::from(window.dilation) + 1;
     let total =

@@ -7,7 +7,7 @@ use paracompile_frontend::ir::DataType;
 
 use super::element::{arithmetic_of, is_single};
 use super::generate::fill;
-use super::map::{Layout, VECTOR, local, share, signed};
+use super::map::{Layout, VECTOR, local, share, signed, vector};
 use super::{Argument, Lowered, Phase, Site, Source, Step, Target, TargetKind, Unsupported, axis};
 
 const SOURCE: Source = Source {
@@ -96,18 +96,16 @@ fn lower_to(site: &Site<'_>, target: &Target, is_reduced: &[bool]) -> Result<Low
     let axes = joined(&from.shape, is_reduced);
     let (lowest, highest) = limits(from.dtype);
     let is_vector = target.kind == TargetKind::Cpu && is_single(from);
-    let mut options = format!(
-        "-DOP={operation} -DT={element} -DLOWEST={lowest} -DHIGHEST={highest} -DIS_REAL={}",
-        u8::from(from.dtype.is_real())
+    let options = format!(
+        "-DOP={operation} -DT={element} -DLOWEST={lowest} -DHIGHEST={highest} -DIS_REAL={}{}",
+        u8::from(from.dtype.is_real()),
+        vector(is_vector)
     );
-    if is_vector {
-        options += &format!(" -DV={VECTOR}");
-    }
     match axes.split_last() {
         Some((last, kept)) if is_vector && !last.is_reduced && last.extent >= VECTOR => {
             Ok(columns(target, last.extent, kept, options))
         }
-        Some(_) | None => Ok(rows(target, &axes, options, is_vector)),
+        Some(_) | None => Ok(rows(target, &axes, &options, is_vector)),
     }
 }
 
@@ -115,9 +113,8 @@ fn lower_to(site: &Site<'_>, target: &Target, is_reduced: &[bool]) -> Result<Low
 fn empty(site: &Site<'_>, target: &Target, operation: usize) -> Result<Lowered, Unsupported> {
     let dtype = site.result()?.dtype;
     let number = match operation {
-        2 if dtype.is_real() => f64::NEG_INFINITY,
+        2 | 8 | 9 if dtype.is_real() => f64::NEG_INFINITY,
         3 if dtype.is_real() => f64::INFINITY,
-        8 | 9 if dtype.is_real() => f64::NEG_INFINITY,
         4 => 1.0,
         1 => f64::NAN,
         2 | 3 | 8 | 9 => return Err(site.unsupported("it reduces nothing")),
@@ -195,7 +192,7 @@ fn table<'a>(axes: impl Iterator<Item = &'a Axis>, table: &mut Vec<i64>) -> (i32
     (i32::try_from(axes).expect("there are few axes"), elements)
 }
 
-fn rows(target: &Target, axes: &[Axis], mut options: String, is_vector: bool) -> Lowered {
+fn rows(target: &Target, axes: &[Axis], options: &str, is_vector: bool) -> Lowered {
     let mut reduced: Vec<Axis> = axes
         .iter()
         .copied()
@@ -216,7 +213,6 @@ fn rows(target: &Target, axes: &[Axis], mut options: String, is_vector: bool) ->
         && inner.extent >= ITEMS
         && target.max_work_group >= ITEMS;
     let items = if is_shared { ITEMS } else { 1 };
-    options += &format!(" -DITEMS={items}");
     let block = match target.kind {
         TargetKind::Cpu => {
             (share(outputs * turns * inner.extent, target) / (turns * inner.extent)).max(1)
@@ -240,7 +236,7 @@ fn rows(target: &Target, axes: &[Axis], mut options: String, is_vector: bool) ->
         phase: Phase::Frame,
         source: SOURCE,
         kernel: "reduce_rows",
-        options,
+        options: format!("{options} -DITEMS={items}"),
         arguments,
         global: vec![outputs.div_ceil(block) * items],
         local: if is_shared {

@@ -248,23 +248,21 @@ fn coordinate(site: &Site<'_>, axis: &Axis, output: usize) -> Result<f64, Unsupp
     // The result may be shorter than the scale says.
     let exact = scale * input;
     Ok(match coordinates(site) {
-        "half_pixel" => (at + 0.5) / scale - 0.5,
         "half_pixel_symmetric" => {
             let adjustment = extent / exact;
             let centre = input / 2.0;
             let offset = centre * (1.0 - adjustment);
             offset + (at + 0.5) / scale - 0.5
         }
-        "pytorch_half_pixel" if axis.output <= 1 => 0.0,
-        "pytorch_half_pixel" => (at + 0.5) / scale - 0.5,
-        "align_corners" if axis.output <= 1 => 0.0,
-        "align_corners" => at * (input - 1.0) / (extent - 1.0),
+        "pytorch_half_pixel" | "align_corners" if axis.output <= 1 => 0.0,
+        "half_pixel" | "pytorch_half_pixel" => (at + 0.5) / scale - 0.5,
+        "align_corners" => at * (input - 1.0) / (exact - 1.0),
         "asymmetric" => at / scale,
         "tf_half_pixel_for_nn" => (at + 0.5) / scale,
         "tf_crop_and_resize" => {
             let (start, end) = axis.region;
             if axis.output > 1 {
-                start * (input - 1.0) + at * (end - start) * (input - 1.0) / (extent - 1.0)
+                start * (input - 1.0) + at * (end - start) * (input - 1.0) / (exact - 1.0)
             } else {
                 0.5 * (start + end) * (input - 1.0)
             }

@@ -27,7 +27,8 @@ impl Spec {
 
     /// Size in bytes.
     pub fn bytes(&self) -> usize {
-        self.elements() * self.element_bytes()
+        let bits = usize::try_from(self.dtype.bits()).unwrap_or(usize::MAX);
+        (self.elements() * bits).div_ceil(8)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `Softmax`, `LogSoftmax` and `Hardmax`, by the rules of all versions.
 
 use super::element::{arithmetic_of, is_single};
-use super::map::{VECTOR, local, share, signed};
+use super::map::{local, share, signed, vector};
 use super::{Argument, Lowered, Phase, Site, Source, Step, Target, TargetKind, Unsupported, axis};
 
 const SOURCE: Source = Source {
@@ -49,10 +49,8 @@ pub(super) fn lower_softmax(site: &Site<'_>, target: &Target) -> Result<Lowered,
         && target.max_work_group >= ITEMS
         && extent >= ITEMS / 2;
     let items = if is_shared { ITEMS } else { 1 };
-    let mut options = format!("-DT={element} -DMODE={mode} -DITEMS={items}");
-    if target.kind == TargetKind::Cpu && is_single(spec) {
-        options += &format!(" -DV={VECTOR}");
-    }
+    let vector = vector(target.kind == TargetKind::Cpu && is_single(spec));
+    let options = format!("-DT={element} -DMODE={mode} -DITEMS={items}{vector}");
     let block = match target.kind {
         // Exponentials are dear: less than a share of cheap operators is enough.
         TargetKind::Cpu => (share(count * extent, target) / 4 / extent).max(1),

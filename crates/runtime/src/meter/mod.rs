@@ -81,6 +81,13 @@ impl EnergyMeter {
         self.gpus.is_empty() && self.packages.is_empty()
     }
 
+    /// What can be measured, and how.
+    pub fn parts(&self) -> Vec<(String, Part, Method)> {
+        let gpus = self.gpus.iter().map(nvml::Gpu::part);
+        let packages = self.packages.iter().map(rapl::Package::part);
+        gpus.chain(packages).collect()
+    }
+
     /// Begins to measure.
     pub fn start(&self) -> Running<'_> {
         Running {

@@ -69,6 +69,10 @@ pub(super) fn find() -> Result<Vec<Gpu>, String> {
 }
 
 impl Gpu {
+    pub(super) fn part(&self) -> (String, Part, Method) {
+        (self.name.clone(), Part::Gpu, self.method)
+    }
+
     pub(super) fn start(&self) -> Running<'_> {
         match self.method {
             Method::Counter => Running::Counter(self, self.millijoules()),

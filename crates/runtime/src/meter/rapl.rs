@@ -72,6 +72,10 @@ fn read(file: &Path) -> Result<u64, String> {
 }
 
 impl Package {
+    pub(super) fn part(&self) -> (String, Part, Method) {
+        (self.name.clone(), Part::Cpu, Method::Counter)
+    }
+
     pub(super) fn start(&self) -> Running<'_> {
         Running {
             package: self,

@@ -90,12 +90,8 @@ impl Context {
         if let Some(program) = programs.get(&key) {
             return Ok(Arc::clone(program));
         }
-        // One text: the wrapper hands several over as if Rust's were C's.
-        let text = format!(
-            "{COMMON}
-{}",
-            source.text
-        );
+        // One string: the wrapper hands several over as if Rust's were C's.
+        let text = [COMMON, source.text].concat();
         let mut program = Program::create_from_source(&self.inner, &text)
             .doing(|| format!("taking the source {}", source.name))?;
         if let Err(error) = program.build(&self.devices, options) {

@@ -1,5 +1,7 @@
 //! Which OpenCL devices this machine has.
 
+use std::sync::{Mutex, PoisonError};
+
 use opencl3::device::{
     CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU, Device,
 };
@@ -41,6 +43,8 @@ pub struct DeviceInfo {
     pub shares_host_memory: bool,
     /// Whether it can be split into sub-devices of given numbers of compute units.
     pub splits_by_counts: bool,
+    /// Which tiles products work in: the defaults, unless somebody puts what was measured here.
+    pub tuning: Tuning,
     /// The device itself.
     pub device: Device,
 }
@@ -70,6 +74,9 @@ impl DeviceKind {
 
 /// All devices, in a fixed order.
 pub fn devices() -> Result<Vec<DeviceInfo>, OpenclError> {
+    // PoCL 3.1 finds its devices when it is first asked, and crashes if another thread asks meanwhile.
+    static ASKING: Mutex<()> = Mutex::new(());
+    let _one_at_a_time = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
     const NO_PLATFORM: i32 = -1001;
     const NO_DEVICE: i32 = -1;
     let platforms = match get_platforms() {
@@ -109,6 +116,7 @@ fn describe(
     const BY_COUNTS: isize = 0x1087;
     let doing = || format!("asking device {index} of {platform}");
     let partitions = device.partition_properties().unwrap_or_default();
+    let vector_width = device.native_vector_width_float().doing(doing)?.max(1) as usize;
     Ok(DeviceInfo {
         index,
         platform_index,
@@ -122,7 +130,8 @@ fn describe(
         largest_allocation: device.max_mem_alloc_size().doing(doing)?,
         local_bytes: usize::try_from(device.local_mem_size().doing(doing)?).unwrap_or(usize::MAX),
         max_work_group: device.max_work_group_size().doing(doing)?,
-        vector_width: device.native_vector_width_float().doing(doing)?.max(1) as usize,
+        vector_width,
+        tuning: Tuning::of_width(vector_width),
         shares_host_memory: device.host_unified_memory().unwrap_or(false),
         splits_by_counts: partitions.contains(&BY_COUNTS),
         device,
@@ -152,7 +161,7 @@ impl DeviceInfo {
             vector_width: self.vector_width,
             max_work_group: self.max_work_group,
             local_bytes: self.local_bytes,
-            tuning: Tuning::of_width(self.vector_width),
+            tuning: self.tuning.clone(),
         }
     }
 }

@@ -14,7 +14,10 @@ mod of_run;
 
 mod paje;
 
+mod format;
+
 pub use chrome::write_chrome;
 pub use event::{Lane, LaneKind, Trace, TraceEvent};
+pub use format::{TraceFormat, write_trace};
 pub use paje::write_paje;
 pub use rows::Row;

@@ -2,7 +2,6 @@
 
 use std::sync::Once;
 
-use opencl3::device::SubDevice;
 use paracompile_plan::Plan;
 use paracompile_runtime::execute::Bound;
 use paracompile_runtime::opencl::{DeviceInfo, DeviceKind, devices};
@@ -10,15 +9,13 @@ use paracompile_runtime::opencl::{DeviceInfo, DeviceKind, devices};
 static UNITS: Once = Once::new();
 
 /// A part of a CPU for each processor of a plan.
-pub struct Parts {
+pub(crate) struct Parts {
     /// What the plan's processors are bound to.
-    pub bound: Vec<Bound>,
-    /// Sub-devices live as long as what is bound to them.
-    _parts: Vec<SubDevice>,
+    pub(crate) bound: Vec<Bound>,
 }
 
 /// The machine's CPU, with at least four compute units.
-pub fn cpu() -> DeviceInfo {
+pub(crate) fn cpu() -> DeviceInfo {
     UNITS.call_once(|| {
         // SAFETY: every test comes through here before it asks for a device, so no other thread reads the environment meanwhile.
         #[expect(
@@ -38,7 +35,7 @@ pub fn cpu() -> DeviceInfo {
 }
 
 /// One compute unit for each processor of `plan`.
-pub fn parts(plan: &Plan) -> Parts {
+pub(crate) fn parts(plan: &Plan) -> Parts {
     const BY_COUNTS: isize = 0x1087;
     let device = cpu();
     let counts = plan.processors.iter().map(|_| 1);
@@ -58,8 +55,8 @@ pub fn parts(plan: &Plan) -> Parts {
             id: part.id(),
             units: 1,
         });
-    Parts {
-        bound: bound.collect(),
-        _parts: parts,
-    }
+    let bound = bound.collect();
+    // As in `paracompile_runtime::bind`: a driver may still touch a part when everything on it has ended.
+    parts.into_iter().for_each(std::mem::forget);
+    Parts { bound }
 }

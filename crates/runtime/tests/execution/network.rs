@@ -12,7 +12,7 @@ const SIDE: usize = 24;
 const PIXELS: usize = SIDE * SIDE;
 
 /// All plans of the test network.
-pub const PLANS: [&str; 10] = [
+pub(crate) const PLANS: [&str; 10] = [
     "shared-single-1",
     "shared-para-only-1",
     "shared-pipe-only-2",
@@ -32,12 +32,12 @@ fn fixture(name: &str) -> PathBuf {
 }
 
 /// A plan of the test network.
-pub fn plan(name: &str) -> Plan {
+pub(crate) fn plan(name: &str) -> Plan {
     read_plan(&fixture(&format!("{name}.json"))).unwrap()
 }
 
 /// The test network.
-pub fn program() -> Program {
+pub(crate) fn program() -> Program {
     let options = ImportOptions {
         convolutions: Convolutions::Fold,
         ..ImportOptions::default()
@@ -46,7 +46,7 @@ pub fn program() -> Program {
 }
 
 /// The elements of its weights, all of which lie in its file.
-pub fn constants(program: &Program) -> BTreeMap<ValueId, Vec<u8>> {
+pub(crate) fn constants(program: &Program) -> BTreeMap<ValueId, Vec<u8>> {
     let values = program.values.iter().enumerate();
     values
         .filter_map(|(id, value)| match value.stored {
@@ -60,7 +60,7 @@ pub fn constants(program: &Program) -> BTreeMap<ValueId, Vec<u8>> {
 }
 
 /// An input that differs from frame to frame.
-pub fn input(frame: usize) -> Vec<f32> {
+pub(crate) fn input(frame: usize) -> Vec<f32> {
     let element = |index: usize| {
         let mixed = (index * 2_654_435_761 + frame * 40_503) % 1_000;
         mixed as f32 / 500.0 - 1.0
@@ -69,7 +69,7 @@ pub fn input(frame: usize) -> Vec<f32> {
 }
 
 /// Numbers as the bytes of a tensor.
-pub fn bytes(values: &[f32]) -> Vec<u8> {
+pub(crate) fn bytes(values: &[f32]) -> Vec<u8> {
     values
         .iter()
         .flat_map(|value| value.to_le_bytes())
@@ -77,7 +77,7 @@ pub fn bytes(values: &[f32]) -> Vec<u8> {
 }
 
 /// The bytes of a tensor as numbers.
-pub fn floats(bytes: &[u8]) -> Vec<f32> {
+pub(crate) fn floats(bytes: &[u8]) -> Vec<f32> {
     let (chunks, _) = bytes.as_chunks::<4>();
     chunks
         .iter()
@@ -86,12 +86,12 @@ pub fn floats(bytes: &[u8]) -> Vec<f32> {
 }
 
 /// What the network computes.
-pub struct Reference {
+pub(crate) struct Reference {
     weights: BTreeMap<String, Vec<f32>>,
 }
 
 impl Reference {
-    pub fn new(program: &Program) -> Self {
+    pub(crate) fn new(program: &Program) -> Self {
         let constants = constants(program);
         let named = constants
             .iter()
@@ -102,7 +102,7 @@ impl Reference {
     }
 
     /// The output for an input.
-    pub fn output(&self, input: &[f32]) -> Vec<f32> {
+    pub(crate) fn output(&self, input: &[f32]) -> Vec<f32> {
         let stem = self.conv("stem", input);
         let branch = |name: &str| {
             (0..3).fold(stem.clone(), |image, step| {
@@ -148,7 +148,7 @@ impl Reference {
 }
 
 /// The largest difference between two tensors.
-pub fn difference(one: &[f32], other: &[f32]) -> f32 {
+pub(crate) fn difference(one: &[f32], other: &[f32]) -> f32 {
     assert_eq!(one.len(), other.len());
     let pairs = one.iter().zip(other);
     pairs

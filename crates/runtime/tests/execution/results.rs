@@ -53,10 +53,10 @@ fn check(name: &str, frames: usize, options: Options) {
         .run(request(frames, &never), Some(&mut feed), Some(&mut sink))
         .unwrap();
     assert_eq!(seen, frames, "{name}: nothing is lost");
-    // Devices of one driver have one clock.
+    // Parts of one device have one clock; moves are on the host's, which is known to some microseconds.
     let tolerance = match options.sharing {
         Sharing::Platform => 0,
-        Sharing::Memory => 0,
+        Sharing::Memory => 100_000,
     };
     assert_eq!(
         timeline.overtaken(prepared.order(), tolerance),

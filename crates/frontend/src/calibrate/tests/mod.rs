@@ -227,6 +227,33 @@ fn known_coefficients_come_back_from_operators() {
 }
 
 #[test]
+fn operators_that_a_program_timed_are_fitted_as_those_of_files_are() {
+    let (operators, _) = tables(Disturbance::None);
+    let measured = read(&operators, None).unwrap();
+    let timed = measured.operators_of("big").map(|operator| TimedOperator {
+        network: operator.network.clone(),
+        processor: operator.processor.clone(),
+        name: operator.name.clone(),
+        class: operator.class,
+        work: operator.work,
+        seconds: operator.seconds.unwrap(),
+        repetitions: operator.repetitions,
+    });
+    let mut rows: Vec<TimedOperator> = timed.collect();
+    let nothing = TimedOperator {
+        seconds: 0.0,
+        ..rows[0].clone()
+    };
+    rows.push(nothing);
+    let again = fitted(&Measurements::of_operators(rows), "big");
+    let expected = fitted(&measured, "big");
+    for (class, model) in &expected.models {
+        assert_eq!(again.models[class].terms, model.terms, "{class}");
+        assert_eq!(again.models[class].operators, model.operators, "{class}");
+    }
+}
+
+#[test]
 fn known_coefficients_come_back_from_groups_alone() {
     let (operators, groups) = tables(Disturbance::None);
     let measured = read(&operators, Some(&groups)).unwrap();

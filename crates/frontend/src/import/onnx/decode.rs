@@ -19,6 +19,12 @@ use super::{ImportError, foreign, limits};
 #[error("{0}")]
 pub struct DecodeError(prost::DecodeError);
 
+impl From<prost::DecodeError> for DecodeError {
+    fn from(error: prost::DecodeError) -> Self {
+        Self(error)
+    }
+}
+
 /// Decodes a model whose size is within the limits.
 pub(super) fn decode(bytes: &Bytes) -> Result<ModelProto, ImportError> {
     if bytes.is_empty() {

@@ -70,6 +70,10 @@ mod lower;
 
 mod program;
 
+mod stored_bytes;
+
+mod supplement;
+
 mod examine;
 
 mod error;
@@ -87,3 +91,5 @@ pub use program::{
     Attribute, Call, Elements, Program, ProgramValue, StoredTensor, ValueId, Weight, load,
     load_bytes,
 };
+pub use stored_bytes::{PayloadError, TensorFile, read_tensor};
+pub use supplement::{PROBE, Port, Ports, ports, with_constants};

@@ -33,6 +33,8 @@ pub struct Program {
     pub values: Vec<ProgramValue>,
     /// The value of every tensor of the graph, by the index of its id.
     pub tensors: Vec<ValueId>,
+    /// The values of the outputs that the file declares, in its order, constant ones too.
+    pub outputs: Vec<ValueId>,
     /// What every operator of the graph computes, by the index of its id.
     pub calls: Vec<Call>,
     /// What computes the constants that the operators read, in order.
@@ -188,6 +190,7 @@ pub fn load_bytes(
         imported,
         values: parts.values,
         tensors: parts.tensors,
+        outputs: parts.outputs,
         calls: parts.calls,
         constants: parts.constants,
         rewritten: parts.rewritten,
@@ -206,6 +209,7 @@ pub(super) struct Known<'k> {
 struct Parts {
     values: Vec<ProgramValue>,
     tensors: Vec<ValueId>,
+    outputs: Vec<ValueId>,
     calls: Vec<Call>,
     constants: Vec<Call>,
     rewritten: BTreeMap<ValueId, Weight>,
@@ -249,12 +253,15 @@ impl Parts {
                     .map(|(&slot, bias)| (slot, shifted(bias))),
             )
             .collect();
-        let constants = reader.constants(&calls, &rewritten);
+        let outputs = known.links.outputs.iter();
+        let outputs: Vec<Slot> = outputs.map(|&slot| propagated.aliases[slot]).collect();
+        let constants = reader.constants(&calls, &outputs, &rewritten);
         Self {
             values: (0..propagated.values.len())
                 .map(|slot| reader.value(slot))
                 .collect(),
             tensors: assembled.slots.clone(),
+            outputs,
             calls,
             constants,
             rewritten,
@@ -355,12 +362,17 @@ impl Reader<'_> {
     }
 
     /// The nodes that compute constants, operands before their readers.
-    fn constants(&self, calls: &[Call], rewritten: &BTreeMap<ValueId, Weight>) -> Vec<Call> {
+    fn constants(
+        &self,
+        calls: &[Call],
+        outputs: &[Slot],
+        rewritten: &BTreeMap<ValueId, Weight>,
+    ) -> Vec<Call> {
         let Known {
             links, propagated, ..
         } = self.known;
         let read = calls.iter().flat_map(|call| &call.operands).flatten();
-        let mut open: Vec<Slot> = read.copied().collect();
+        let mut open: Vec<Slot> = read.chain(outputs).copied().collect();
         for weight in rewritten.values() {
             open.extend(weight.operands());
         }
@@ -371,8 +383,7 @@ impl Reader<'_> {
             };
             let value = propagated.values[slot].as_ref();
             let is_computed = value.is_some_and(|value| value.constant && value.data.is_none())
-                && matches!(propagated.weights[slot], Some(WeightRef::Generated))
-                && !rewritten.contains_key(&slot);
+                && matches!(propagated.weights[slot], Some(WeightRef::Generated));
             if is_computed && !nodes.contains_key(node) {
                 let call = self.call(*node);
                 open.extend(call.operands.iter().flatten());

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeSet;
 
-use paracompile_frontend::arena::IdMap;
-use paracompile_frontend::ir::{Op, OpId, OpKind, Tensor, TensorId, TensorRole, VerifiedGraph};
+use crate::arena::IdMap;
+use crate::ir::{Op, OpId, OpKind, Tensor, TensorId, TensorRole, VerifiedGraph};
 
 /// Tensors of a graph with views looked through.
 #[derive(Debug)]
-pub(super) struct Storage<'g> {
+pub struct Storage<'g> {
     graph: &'g VerifiedGraph,
     same_as: IdMap<Tensor, TensorId>,
     constant: IdMap<Tensor, bool>,
@@ -18,7 +18,7 @@ pub(super) struct Storage<'g> {
 
 impl<'g> Storage<'g> {
     /// Follows every view once.
-    pub(super) fn new(graph: &'g VerifiedGraph) -> Self {
+    pub fn new(graph: &'g VerifiedGraph) -> Self {
         let mut same_as = IdMap::from_fn(&graph.tensors, |id| id);
         let mut constant = IdMap::from_fn(&graph.tensors, |id| is_weight(graph, id));
         for (_, op) in graph.ops.iter() {
@@ -47,17 +47,17 @@ impl<'g> Storage<'g> {
     }
 
     /// The tensor that `tensor` is a view of, or itself; a concatenation in place stands for itself.
-    pub(super) fn behind_views(&self, tensor: TensorId) -> TensorId {
+    pub fn behind_views(&self, tensor: TensorId) -> TensorId {
         self.same_as[tensor]
     }
 
     /// Whether no frame changes it: a weight, a view of one, or a concatenation of such.
-    pub(super) fn is_constant(&self, tensor: TensorId) -> bool {
+    pub fn is_constant(&self, tensor: TensorId) -> bool {
         self.constant[tensor]
     }
 
     /// The activations that `op` reads, views looked through, each once, in operand order.
-    pub(super) fn activations(&self, op: &Op) -> Vec<TensorId> {
+    pub fn activations(&self, op: &Op) -> Vec<TensorId> {
         let mut seen = BTreeSet::new();
         op.inputs
             .iter()
@@ -69,7 +69,7 @@ impl<'g> Storage<'g> {
     }
 
     /// The operator that wrote `tensor`, views looked through; `None` for what a frame or the file provides.
-    pub(super) fn writer(&self, tensor: TensorId) -> Option<OpId> {
+    pub fn writer(&self, tensor: TensorId) -> Option<OpId> {
         match self.graph.tensors[self.behind_views(tensor)].role {
             TensorRole::Computed(op) => Some(op),
             TensorRole::Input | TensorRole::Weight(_) => None,
@@ -77,7 +77,7 @@ impl<'g> Storage<'g> {
     }
 
     /// The owners of storage that `tensors` are made of, weights included.
-    pub(super) fn owners(&self, tensors: impl IntoIterator<Item = TensorId>) -> BTreeSet<TensorId> {
+    pub fn owners(&self, tensors: impl IntoIterator<Item = TensorId>) -> BTreeSet<TensorId> {
         let mut open: Vec<TensorId> = tensors.into_iter().collect();
         let mut seen = BTreeSet::new();
         let mut owners = BTreeSet::new();
@@ -100,7 +100,7 @@ impl<'g> Storage<'g> {
 }
 
 /// Whether the file holds the tensor.
-pub(super) fn is_weight(graph: &VerifiedGraph, tensor: TensorId) -> bool {
+pub fn is_weight(graph: &VerifiedGraph, tensor: TensorId) -> bool {
     match graph.tensors[tensor].role {
         TensorRole::Weight(_) => true,
         TensorRole::Input | TensorRole::Computed(_) => false,
@@ -113,48 +113,4 @@ fn viewed(view: &Op) -> TensorId {
         .copied()
         .flatten()
         .expect("the verifier holds that a free operator has an operand")
-}
-
-#[cfg(test)]
-mod tests {
-    use paracompile_plan::OpClass;
-
-    use super::*;
-    use paracompile_testkit::sketch::Sketch;
-
-    #[test]
-    fn a_view_of_a_concatenation_in_place_is_made_of_its_pieces() {
-        let mut sketch = Sketch::new();
-        let input = sketch.input("x");
-        let weight = sketch.weight("w");
-        let a = sketch.op("a", OpClass::Conv, &[input]);
-        let b = sketch.op("b", OpClass::Conv, &[input]);
-        let viewed = sketch.view("v", b);
-        let inner = sketch.concat_in_place("inner", &[a, viewed]);
-        let outer = sketch.concat_in_place("outer", &[inner, weight, a]);
-        let flat = sketch.view("flat", outer);
-        let last = sketch.op("last", OpClass::Gemm, &[flat]);
-        let graph = sketch.finish(&[last]);
-        let storage = Storage::new(&graph);
-        assert_eq!(storage.owners([flat]), BTreeSet::from([a, b, weight]));
-        assert!(!storage.is_constant(flat));
-        assert_eq!(storage.behind_views(flat), outer);
-    }
-
-    #[test]
-    fn views_of_weights_are_constant() {
-        let mut sketch = Sketch::new();
-        let input = sketch.input("x");
-        let weight = sketch.weight("w");
-        let view = sketch.view("v", weight);
-        let both = sketch.concat_in_place("both", &[view, weight]);
-        let last = sketch.op("last", OpClass::Gemm, &[input, both]);
-        let graph = sketch.finish(&[last]);
-        let storage = Storage::new(&graph);
-        assert!(storage.is_constant(both));
-        assert_eq!(
-            storage.activations(&graph.ops[storage.writer(last).unwrap()]),
-            [input]
-        );
-    }
 }

@@ -1,0 +1,252 @@
+//! `pararun profile`: measures devices, and writes what the compiler needs to know of them.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use paracompile_frontend::import::onnx::{Heads, ImportOptions, load};
+use paracompile_runtime::bind::{DeviceMap, bind};
+use paracompile_runtime::opencl::{DeviceKind, devices};
+use paracompile_runtime::profile::{
+    ProfileError, ProfileFiles, ProfileReport, ProfileRequest, ProfiledModel, ProfiledProcessor,
+    Progress, profile, save,
+};
+
+use crate::args::ProfileArgs;
+use crate::failure::{Failure, Kind};
+use crate::{problems, table, terminal};
+
+/// Runs the command.
+pub(crate) fn run(args: &ProfileArgs, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
+    let name = name(args)?;
+    let models = models(args)?;
+    let maps = if args.device.is_empty() {
+        every_device()?
+    } else {
+        args.device.clone()
+    };
+    let names: Vec<String> = maps.iter().map(|map| map.processor.clone()).collect();
+    let binding = bind(&names, &maps).map_err(|error| problems::bind(&error))?;
+    let bound = binding.processors.iter().zip(&maps);
+    let request = ProfileRequest {
+        name,
+        models,
+        processors: bound
+            .map(|(bound, map)| ProfiledProcessor::new(bound, map))
+            .collect(),
+        budget: Duration::from_secs(args.budget),
+        queues: usize::from(args.queues),
+    };
+    let progress = terminal::Progress::new(args.quiet || args.json);
+    let mut show = |at: &Progress| progress.show(&format!("{}/{}  {}", at.done, at.of, at.what));
+    let profiled = profile(&request, &mut show, interrupted);
+    progress.clear();
+    let profiled = profiled.map_err(|error| failure(&error))?;
+    let folder = args
+        .costs_dir
+        .clone()
+        .unwrap_or_else(|| args.out.with_extension("costs"));
+    let files = save(&profiled, &args.out, &folder).map_err(|error| failure(&error))?;
+    let report = &profiled.report;
+    let text = if args.json {
+        let text = serde_json::to_string_pretty(report);
+        text.map_err(|error| Failure::from_error(Kind::Bug, &error))? + "\n"
+    } else if args.quiet {
+        String::new()
+    } else {
+        summary(args, report, &files)
+    };
+    let printed = terminal::printed(&text)?;
+    if report.interrupted {
+        return Err(Failure::new(
+            Kind::Interrupted,
+            "interrupted; what was complete is written",
+        ));
+    }
+    Ok(printed)
+}
+
+/// The name of the profile, which must be fit for file names.
+fn name(args: &ProfileArgs) -> Result<String, Failure> {
+    let of_file = || args.out.file_stem()?.to_str().map(str::to_owned);
+    let name = args.name.clone().or_else(of_file).unwrap_or_default();
+    let is_fit = name.len() <= 32
+        && name.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    if is_fit {
+        return Ok(name);
+    }
+    let message = format!("`{name}` is no name for a profile");
+    Err(Failure::new(Kind::File, message)
+        .with_help("give one by --name: 1 to 32 letters, digits, `-`, `_` or `.`"))
+}
+
+/// The models, whose names tell their costs apart.
+fn models(args: &ProfileArgs) -> Result<Vec<ProfiledModel>, Failure> {
+    let options = ImportOptions {
+        dims: args.dims.iter().cloned().collect(),
+        heads: match args.expose_heads {
+            Some(most) => Heads::Apart { most },
+            None => Heads::Together,
+        },
+        ..ImportOptions::default()
+    };
+    let mut names = BTreeSet::new();
+    let mut models = Vec::new();
+    for path in &args.models {
+        let program = load(path, &options)
+            .map_err(|error| Failure::from_error(Kind::Model, &error).at(path))?;
+        let name = program.imported.graph.name.clone();
+        if !names.insert(name.clone()) {
+            let message = format!("two models are named `{name}`");
+            return Err(Failure::new(Kind::Model, message)
+                .at(path)
+                .with_help("profile them one by one, or rename a file"));
+        }
+        models.push(ProfiledModel { name, program });
+    }
+    Ok(models)
+}
+
+/// A processor for each device of the machine, named after its kind.
+fn every_device() -> Result<Vec<DeviceMap>, Failure> {
+    let found = devices().map_err(|error| problems::opencl(&error))?;
+    let mut maps: Vec<DeviceMap> = Vec::new();
+    for device in found {
+        let kind = match device.kind {
+            DeviceKind::Cpu => "cpu",
+            DeviceKind::Gpu => "gpu",
+            DeviceKind::Accelerator => "npu",
+        };
+        let of_kind = |map: &&DeviceMap| map.processor.starts_with(kind);
+        let processor = match maps.iter().filter(of_kind).count() {
+            0 => kind.to_owned(),
+            count => format!("{kind}{}", count + 1),
+        };
+        maps.push(DeviceMap {
+            processor,
+            device: device.index.to_string(),
+            units: None,
+        });
+    }
+    Ok(maps)
+}
+
+fn failure(error: &ProfileError) -> Failure {
+    match error {
+        ProfileError::Opencl(error) => problems::opencl(error),
+        ProfileError::NoProcessor => Failure::from_error(Kind::Device, error),
+        ProfileError::NothingSupported(_) => Failure::from_error(Kind::Model, error),
+        ProfileError::Interrupted => Failure::from_error(Kind::Interrupted, error),
+        ProfileError::Write(_) | ProfileError::Folder { .. } => {
+            Failure::from_error(Kind::File, error)
+        }
+        // The profile is ours, so what is wrong with it is too.
+        ProfileError::Calibrate(_) | _ => Failure::from_error(Kind::Bug, error),
+    }
+}
+
+/// What a person wants to know of a measurement.
+fn summary(args: &ProfileArgs, report: &ProfileReport, files: &ProfileFiles) -> String {
+    let mut text = String::new();
+    let head = [
+        "processor",
+        "units",
+        "memory",
+        "tasks",
+        "sum",
+        "launch",
+        "enqueue",
+        "queues",
+        "power",
+    ];
+    let rows = report.processors.iter().map(|processor| {
+        let tasks = report.tasks.iter();
+        let tasks = tasks.filter(|task| task.processor == processor.name);
+        #[expect(clippy::cast_precision_loss, reason = "a model has few operators")]
+        let sum: f64 = tasks
+            .clone()
+            .map(|task| task.occurrences as f64 * task.seconds.median)
+            .sum();
+        let power = processor.power.as_ref().map_or_else(
+            || "no meter".to_owned(),
+            |power| {
+                let most = power.dynamic_w.values().copied().fold(0.0, f64::max);
+                format!("{:.0} W + {most:.0} W", power.idle_w)
+            },
+        );
+        [
+            processor.name.clone(),
+            processor.compute_units.to_string(),
+            processor.memory.clone(),
+            tasks.count().to_string(),
+            time(sum),
+            time(processor.launch_s),
+            time(processor.enqueue_s),
+            processor.sharing.len().to_string(),
+            power,
+        ]
+    });
+    text.push_str(&table::table(&head, rows));
+    text.push('\n');
+    for link in &report.links {
+        let _ = writeln!(
+            text,
+            "{} to {}: {} and {:.2} GB/s",
+            link.from,
+            link.to,
+            time(link.latency_s),
+            link.bytes_per_s / 1e9
+        );
+    }
+    for (one, other, seconds) in &report.hops {
+        let _ = writeln!(
+            text,
+            "{one} waits for {other}: {}, which plans count nothing",
+            time(*seconds)
+        );
+    }
+    for together in &report.contention {
+        let factors = together.set.iter().zip(&together.factors);
+        let factors: Vec<String> = factors
+            .map(|(name, factor)| format!("{name} x{factor:.2}"))
+            .collect();
+        let _ = writeln!(text, "together: {}", factors.join(", "));
+    }
+    for notice in &report.notices {
+        let _ = writeln!(text, "note: {notice}");
+    }
+    let _ = writeln!(
+        text,
+        "\nmeasured in {:.0} s; written to {}",
+        report.seconds,
+        files.profile.display()
+    );
+    for (model, costs) in args.models.iter().zip(&files.costs) {
+        let _ = writeln!(text, "  {}", command(model, &files.profile, costs));
+    }
+    text
+}
+
+fn command(model: &Path, profile: &Path, costs: &Path) -> String {
+    format!(
+        "paracompile {} --soc {} --costs {}",
+        model.display(),
+        profile.display(),
+        costs.display()
+    )
+}
+
+/// A time with its unit.
+fn time(seconds: f64) -> String {
+    match seconds {
+        long if long >= 1.0 => format!("{long:.2} s"),
+        short if short >= 1e-3 => format!("{:.2} ms", 1e3 * short),
+        tiny => format!("{:.2} us", 1e6 * tiny),
+    }
+}

@@ -1,0 +1,257 @@
+//! `pararun run`: a plan, executed and measured.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+
+use paracompile_frontend::import::onnx::{Program, ValueId};
+use paracompile_plan::{Bytes, Nanoseconds, Plan, write_json};
+use paracompile_runtime::bind::{Binding, BoundProcessor};
+use paracompile_runtime::execute::Bound;
+use paracompile_runtime::input::{HostTensor, write_outputs};
+use paracompile_runtime::interpret::{constants, stored};
+use paracompile_runtime::meter::EnergyMeter;
+use paracompile_runtime::run::{Run, RunOptions, Task, run as run_plan};
+use paracompile_runtime::solo::Solo;
+use paracompile_runtime::trace::{Trace, write_trace};
+use paracompile_runtime::validate::digest_of_file;
+use paracompile_runtime::weights::RandomWeights;
+
+use crate::args::{Pace, RunArgs};
+use crate::check::{Ready, ready};
+use crate::failure::{Failure, Kind};
+use crate::{problems, table, terminal};
+
+/// Runs the command.
+pub(crate) fn run(args: &RunArgs, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
+    let Ready {
+        plan,
+        program,
+        binding,
+        inputs,
+        random,
+    } = ready(&args.plan)?;
+    let progress = terminal::Progress::new(args.quiet || args.json);
+    progress.show("reading weights");
+    let constants = weights(&program, &binding, random.as_ref())?;
+    progress.show("building kernels, and running frames");
+    let digest = digest_of_file(&args.plan.plan)
+        .map_err(|error| Failure::from_error(Kind::File, &error).at(&args.plan.plan))?;
+    let bound = bound(&binding);
+    let inputs: Vec<Vec<u8>> = inputs.into_iter().map(|tensor| tensor.bytes).collect();
+    let task = Task {
+        plan: &plan,
+        plan_digest: &digest,
+        program: &program,
+        constants: &constants,
+    };
+    let options = RunOptions {
+        frames: usize::try_from(args.frames).unwrap_or(usize::MAX),
+        alone: usize::try_from(args.frames.min(10)).unwrap_or(10),
+        is_paced: args.pace == Pace::Plan,
+        meter: Some(&EnergyMeter::find()),
+        ..RunOptions::default()
+    };
+    let done = run_plan(&task, &bound, &inputs, &options, interrupted);
+    progress.clear();
+    let run = done.map_err(|error| problems::run(&error, &args.plan.plan))?;
+    write_files(args, &plan, &program, &binding, &run)?;
+    let text = if args.json {
+        let text = serde_json::to_string_pretty(&run.measured);
+        text.map_err(|error| Failure::from_error(Kind::Bug, &error))? + "\n"
+    } else if args.quiet {
+        String::new()
+    } else {
+        report(&plan, &run)
+    };
+    let printed = terminal::printed(&text)?;
+    if run.measured.interrupted {
+        return Err(Failure::new(
+            Kind::Interrupted,
+            format!("interrupted after {} frames", run.measured.frames),
+        ));
+    }
+    Ok(printed)
+}
+
+/// The elements of all constants that operators read.
+pub(crate) fn weights(
+    program: &Program,
+    binding: &Binding,
+    random: Option<&RandomWeights>,
+) -> Result<BTreeMap<ValueId, Vec<u8>>, Failure> {
+    let first = binding.processors.first();
+    let device = first.map(|processor| &processor.device);
+    let device = device.ok_or_else(|| Failure::new(Kind::Plan, "the plan uses no processor"))?;
+    let solo = Solo::new(device).map_err(|error| problems::opencl(&error))?;
+    let mut file = stored(program);
+    let mut source = |value: ValueId| match random.and_then(|random| random.bytes(value)) {
+        Some(bytes) => Ok(Some(bytes)),
+        None => file(value),
+    };
+    constants(program, &solo, &mut source).map_err(|error| Failure::from_error(Kind::Model, &error))
+}
+
+/// Processors as the library takes them.
+pub(crate) fn bound(binding: &Binding) -> Vec<Bound> {
+    let bound = |processor: &BoundProcessor| Bound {
+        processor: processor.name.clone(),
+        device: processor.device.clone(),
+        id: processor.id,
+        units: processor.units,
+    };
+    binding.processors.iter().map(bound).collect()
+}
+
+fn write_files(
+    args: &RunArgs,
+    plan: &Plan,
+    program: &Program,
+    binding: &Binding,
+    run: &Run,
+) -> Result<(), Failure> {
+    let file = |error: &dyn std::error::Error| Failure::from_error(Kind::File, error);
+    if let Some(path) = &args.measured {
+        write_json(path, &run.measured).map_err(|error| file(&error))?;
+    }
+    if let Some((path, format)) = &args.trace {
+        let device = |processor: &str| {
+            let known = run.measured.devices.get(processor);
+            known.cloned().unwrap_or_else(|| "the host".to_owned())
+        };
+        let trace = Trace::of_run(plan, &run.order, &run.labels, &run.timeline, device);
+        write_trace(path, *format, &trace).map_err(|error| file(&error))?;
+    }
+    if let Some(folder) = &args.output {
+        let named = program.imported.graph.outputs.iter().zip(&run.outputs);
+        let outputs: Vec<(String, HostTensor)> = named
+            .map(|(&id, bytes)| {
+                let value = program.value_of(id);
+                let tensor = HostTensor {
+                    dtype: value.dtype,
+                    shape: value.shape.clone(),
+                    bytes: bytes.clone(),
+                };
+                (program.imported.graph.tensors[id].name.clone(), tensor)
+            })
+            .collect();
+        write_outputs(folder, &outputs).map_err(|error| file(&error))?;
+    }
+    debug_assert!(!binding.processors.is_empty());
+    Ok(())
+}
+
+/// What a person wants to know of a run.
+fn report(plan: &Plan, run: &Run) -> String {
+    let measured = &run.measured;
+    let predicted = &plan.predicted;
+    let mut text = String::new();
+    let stages: Vec<String> = plan
+        .stages
+        .iter()
+        .map(|stage| stage.processors.join("+"))
+        .collect();
+    let _ = writeln!(
+        text,
+        "{}: {} on {}, {} frames",
+        measured.model,
+        plan.strategy.name(),
+        stages.join(" | "),
+        measured.frames
+    );
+    for (processor, device) in &measured.devices {
+        let _ = writeln!(text, "  {processor}: {device}");
+    }
+    text.push('\n');
+    let row = |name: &str, predicted: String, measured: String, ratio: String| {
+        [name.to_owned(), predicted, measured, ratio]
+    };
+    let time = |name: &str, predicted: Nanoseconds, measured: Nanoseconds| {
+        row(
+            name,
+            predicted.to_string(),
+            measured.to_string(),
+            off(predicted.to_seconds(), measured.to_seconds()),
+        )
+    };
+    let nothing = || "-".to_owned();
+    let mut rows = vec![
+        time(
+            "latency, one frame alone",
+            predicted.latency_ns,
+            measured.latency_ns,
+        ),
+        row(
+            "  95th percentile",
+            nothing(),
+            measured.latency_p95_ns.to_string(),
+            nothing(),
+        ),
+    ];
+    if let Some(saturated) = measured.saturated_latency_ns {
+        rows.push(time(
+            "50th frame in stream",
+            predicted.saturated_latency_ns,
+            saturated,
+        ));
+    }
+    rows.push(time(
+        "interval",
+        plan.predicted.interval_ns,
+        measured.interval_ns,
+    ));
+    let rate = |interval: Nanoseconds| 1.0 / interval.to_seconds();
+    rows.push(row(
+        "frames a second",
+        format!("{:.2}", rate(predicted.interval_ns)),
+        format!("{:.2}", rate(measured.interval_ns)),
+        nothing(),
+    ));
+    for (index, (stage, times)) in plan.stages.iter().zip(&measured.stages).enumerate() {
+        let name = format!(
+            "stage {} ({}), alone",
+            index + 1,
+            stage.processors.join("+")
+        );
+        rows.push(time(&name, stage.time_alone_ns, times.time_alone_ns));
+        rows.push(time("  in the stream", stage.time_ns, times.time_ns));
+    }
+    rows.push(row(
+        "device span of a frame alone",
+        nothing(),
+        measured.device_span_ns.to_string(),
+        nothing(),
+    ));
+    if let Some(energy) = measured.energy_nj {
+        rows.push(row(
+            "energy a frame, metered devices",
+            nothing(),
+            energy.to_string(),
+            nothing(),
+        ));
+    }
+    text.push_str(&table::table(
+        &["", "predicted", "measured", "predicted is"],
+        rows,
+    ));
+    let commands = measured.commands.max(1);
+    let each = Nanoseconds::new(measured.enqueue_ns.count() / u64::from(commands));
+    let _ = writeln!(
+        text,
+        "\nhost: {} to enqueue the {commands} commands of a frame, {each} each\nmemory: {} allocated",
+        measured.enqueue_ns,
+        Bytes::new(measured.allocated_bytes)
+    );
+    text
+}
+
+/// How far a prediction is off.
+fn off(predicted: f64, measured: f64) -> String {
+    let error = predicted / measured - 1.0;
+    if error.is_finite() {
+        format!("{:+.1}%", 100.0 * error)
+    } else {
+        "-".to_owned()
+    }
+}

@@ -1,0 +1,91 @@
+//! The model that a plan was made from, read as the plan says: with its dimensions and its rewritings.
+
+use std::path::Path;
+
+use paracompile_frontend::facts::model_facts;
+use paracompile_frontend::import::onnx::{
+    Convolutions, Heads, ImportError, ImportOptions, Program, load,
+};
+use paracompile_plan::{Plan, Violation, check_structure};
+
+/// Why a plan and a model do not go together: the user's fault.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// The model cannot be read.
+    #[error(transparent)]
+    Import(#[from] ImportError),
+    /// The plan was made from another one.
+    #[error(
+        "this plan is for another model\n  the plan's: `{}`, digest {}\n  the one given: `{}`, digest {}",
+        .plan.0, .plan.1, .given.0, .given.1
+    )]
+    Other {
+        /// Name and digest of the plan's model.
+        plan: (String, String),
+        /// Name and digest of the one given.
+        given: (String, String),
+    },
+    /// The plan is not one that can run.
+    #[error("the plan is wrong:{}", lines(.0))]
+    Wrong(Vec<Violation>),
+}
+
+fn lines(violations: &[Violation]) -> String {
+    use std::fmt::Write;
+    violations
+        .iter()
+        .fold(String::new(), |mut text, violation| {
+            let _ = write!(text, "\n  {violation}");
+            text
+        })
+}
+
+/// Reads the model of a plan, and proves that the plan is a correct order of its commands.
+pub fn load_for(plan: &Plan, path: &Path) -> Result<Program, ModelError> {
+    let mut options = options(plan);
+    let mut program = load(path, &options)?;
+    let digest = &program.imported.graph.digest;
+    if *digest != plan.model.graph_digest {
+        return Err(ModelError::Other {
+            plan: (plan.model.name.clone(), plan.model.graph_digest.clone()),
+            given: (program.imported.graph.name.clone(), digest.clone()),
+        });
+    }
+    if !has_rewrites(&program, plan) {
+        options.convolutions = Convolutions::AsWritten;
+        program = load(path, &options)?;
+    }
+    let violations = check_structure(plan, &model_facts(&program.imported.graph));
+    if violations.is_empty() {
+        Ok(program)
+    } else {
+        Err(ModelError::Wrong(violations))
+    }
+}
+
+/// How the model was read for the plan, as far as the plan says it.
+fn options(plan: &Plan) -> ImportOptions {
+    let heads = plan.model.rewrites.iter().find_map(|rewrite| {
+        let most = match rewrite.strip_prefix("expose-heads")? {
+            "" => std::num::NonZeroU64::MAX,
+            most => most.strip_prefix('=')?.parse().ok()?,
+        };
+        Some(Heads::Apart { most })
+    });
+    ImportOptions {
+        dims: plan.model.dims.clone(),
+        convolutions: Convolutions::Fold,
+        heads: heads.unwrap_or_default(),
+    }
+}
+
+/// Whether reading the model has rewritten it as the plan says; fusion is a matter of plans.
+fn has_rewrites(program: &Program, plan: &Plan) -> bool {
+    let of_plan = plan
+        .model
+        .rewrites
+        .iter()
+        .filter(|rewrite| *rewrite != "fusion");
+    of_plan.eq(program.imported.graph.rewrites.iter())
+}

@@ -1,0 +1,184 @@
+//! One task, launched again and again: what it takes in a frame.
+//!
+//! A frame's launches are enqueued without waiting into a queue in order, so a task takes from the end of the one before it to its own
+//! end: launch, gaps between its kernels and events included, and what the host does only where the device waits for it.
+//! That is what a chain of the same task shows, by the device's clock and without the start and the end of the chain.
+//! Weights and packed weights come from another place each time, see [`super::stock`].
+
+use std::sync::Arc;
+
+use opencl3::command_queue::CommandQueue;
+use opencl3::event::Event;
+
+use super::machine::Station;
+use super::statistics::real;
+use super::stock::Stock;
+use super::tasks::WiredTask;
+use crate::launch::{Launch, Place, Places, launches};
+use crate::lower::{Lowered, Phase};
+use crate::opencl::{Doing, Memory, OpenclError, write};
+
+/// Places that a chain takes in turn at least and at most.
+const PLACES: (usize, usize) = (2, 24);
+
+/// A task that is ready to be launched.
+#[derive(Debug)]
+pub(super) struct Chain {
+    /// The launches of a frame, once for each place.
+    sets: Vec<Vec<Launch>>,
+    next: usize,
+}
+
+impl Chain {
+    /// Takes memory, sets all arguments, and does what is done once.
+    pub(super) fn new(
+        station: &Station,
+        stock: &mut Stock,
+        wired: &WiredTask<'_>,
+        lowered: &Lowered,
+    ) -> Result<Self, OpenclError> {
+        let context = &station.context;
+        let constants = wired.operands.iter().filter(|operand| operand.is_constant);
+        let weights: usize = constants.map(|operand| operand.spec.bytes()).sum();
+        let packed = lowered.scratch.iter().filter(|scratch| scratch.lives_on);
+        let packed: usize = packed.map(|scratch| scratch.bytes).sum();
+        let read_once = weights.max(packed).max(1);
+        let count = (stock.bytes() / read_once).clamp(PLACES.0, PLACES.1);
+        let mut shared: Vec<Option<Arc<Memory>>> = Vec::new();
+        for scratch in &lowered.scratch {
+            let memory = (!scratch.lives_on).then(|| context.allocate(scratch.bytes));
+            let memory = memory.transpose()?;
+            shared.push(memory);
+        }
+        let mut tables = Vec::new();
+        for table in &lowered.tables {
+            tables.push(filled(station, table)?);
+        }
+        // What the task before wrote is in the caches if it fits there, so activations lie in two places alone.
+        let mut activations = Vec::new();
+        for _ in 0..PLACES.0 {
+            activations.push(Activations::new(station, stock, wired)?);
+        }
+        let mut sets = Vec::new();
+        for index in 0..count {
+            let activations = &activations[index % PLACES.0];
+            let mut places = Places {
+                operands: Vec::new(),
+                results: activations.results.clone(),
+                scratch: Vec::new(),
+                tables: tables.clone(),
+            };
+            for (operand, read) in wired.operands.iter().zip(&activations.operands) {
+                let place = match read {
+                    Some(place) => place.clone(),
+                    None => stock.operand(context, &station.queue, operand)?,
+                };
+                places.operands.push(Some(place));
+            }
+            for (scratch, memory) in lowered.scratch.iter().zip(&shared) {
+                let memory = match memory {
+                    Some(memory) => Arc::clone(memory),
+                    None => context.allocate(scratch.bytes)?,
+                };
+                places.scratch.push(memory);
+            }
+            for launch in launches(context, lowered, &places, Phase::Setup)? {
+                drop(launch.enqueue(&station.queue, &[])?);
+            }
+            sets.push(launches(context, lowered, &places, Phase::Frame)?);
+        }
+        finish(&station.queue)?;
+        Ok(Self { sets, next: 0 })
+    }
+
+    /// Enqueues the task once; the event is that of its last kernel.
+    pub(super) fn enqueue(&mut self, queue: &CommandQueue) -> Result<Option<Event>, OpenclError> {
+        let set = &self.sets[self.next];
+        self.next = (self.next + 1) % self.sets.len();
+        let mut last = None;
+        for launch in set {
+            last = Some(launch.enqueue(queue, &[])?);
+        }
+        Ok(last)
+    }
+
+    /// Seconds that the task takes behind itself, as the mean over `repetitions` of it, at least one.
+    pub(super) fn seconds(
+        &mut self,
+        queue: &CommandQueue,
+        repetitions: usize,
+    ) -> Result<f64, OpenclError> {
+        let first = self.enqueue(queue)?;
+        let mut last = None;
+        for _ in 0..repetitions {
+            last = self.enqueue(queue)?;
+        }
+        finish(queue)?;
+        match (first, last) {
+            (Some(first), Some(last)) => {
+                Ok(nanoseconds_between(&first, &last)? / 1e9 / real(repetitions))
+            }
+            _ => Ok(0.0),
+        }
+    }
+}
+
+/// Nanoseconds from the end of one command to the end of a later one of the same device.
+pub(super) fn nanoseconds_between(first: &Event, last: &Event) -> Result<f64, OpenclError> {
+    let end = |event: &Event| {
+        event
+            .profiling_command_end()
+            .doing(|| "asking when a launch ended".to_owned())
+    };
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "differences are below 2^53 nanoseconds"
+    )]
+    let between = end(last)?.saturating_sub(end(first)?) as f64;
+    Ok(between)
+}
+
+/// Waits until a queue is empty.
+pub(super) fn finish(queue: &CommandQueue) -> Result<(), OpenclError> {
+    queue
+        .finish()
+        .doing(|| "waiting for measured launches".to_owned())
+}
+
+/// Memory with the given contents.
+fn filled(station: &Station, bytes: &[u8]) -> Result<Arc<Memory>, OpenclError> {
+    let memory = station.context.allocate(bytes.len())?;
+    if !bytes.is_empty() {
+        write(&station.queue, &memory, 0, bytes)?;
+    }
+    Ok(memory)
+}
+
+/// What a frame brings a task, and where it leaves its results.
+#[derive(Debug)]
+struct Activations {
+    /// By position; `None` for weights.
+    operands: Vec<Option<Place>>,
+    results: Vec<Option<Place>>,
+}
+
+impl Activations {
+    fn new(
+        station: &Station,
+        stock: &mut Stock,
+        wired: &WiredTask<'_>,
+    ) -> Result<Self, OpenclError> {
+        let mut operands = Vec::new();
+        for operand in &wired.operands {
+            let place = (!operand.is_constant)
+                .then(|| stock.operand(&station.context, &station.queue, operand));
+            operands.push(place.transpose()?);
+        }
+        let mut results = Vec::new();
+        for result in &wired.results {
+            let memory = station.context.allocate(result.bytes())?;
+            results.push(Some(Place { memory, first: 0 }));
+        }
+        Ok(Self { operands, results })
+    }
+}
