@@ -227,6 +227,8 @@ impl Convolution<'_> {
         let count = window.batch * window.groups;
         let columns = lowered.add_scratch(4 * count * panels * tile.rows * window.depth());
         let table = lowered.add_ints(&window.table());
+        let others = panels * window.taps() * count;
+        let part = part_of(window.channels, others, 32, target);
         lowered.steps.push(Step {
             phase: Phase::Frame,
             source: COLUMNS,
@@ -237,8 +239,13 @@ impl Convolution<'_> {
                 columns.clone(),
                 table,
                 Argument::Int(int(tile.rows)),
+                Argument::Int(int(part)),
             ],
-            global: vec![panels, window.taps(), count],
+            global: vec![
+                panels,
+                window.taps() * window.channels.div_ceil(part),
+                count,
+            ],
             local: Some(vec![1; 3]),
         });
         let left = Packed {
