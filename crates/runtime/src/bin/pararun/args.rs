@@ -246,6 +246,9 @@ pub(crate) struct ValidateArgs {
     /// Write predictions and measurements for `paracompile plot`
     #[arg(long, value_name = "FILE")]
     pub(crate) fidelity: Option<PathBuf>,
+    /// Write all figures as JSON
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
     /// Print JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,

@@ -100,6 +100,9 @@ pub(crate) fn run(args: &ValidateArgs, interrupted: &AtomicBool) -> Result<ExitC
         write_json(path, &validation.fidelity())
             .map_err(|error| Failure::from_error(Kind::File, &error))?;
     }
+    if let Some(path) = &args.out {
+        write_json(path, &validation).map_err(|error| Failure::from_error(Kind::File, &error))?;
+    }
     let text = if args.json {
         let text = serde_json::to_string_pretty(&validation);
         text.map_err(|error| Failure::from_error(Kind::Bug, &error))? + "\n"
