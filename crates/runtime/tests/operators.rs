@@ -3,13 +3,18 @@
 //!
 //! What is expected comes from plain loops in double precision.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a failure of the device is a failure of the test"
+)]
+
 use std::collections::BTreeMap;
 
 use paracompile_frontend::import::onnx::{Attribute, Call, Elements};
 use paracompile_frontend::ir::DataType;
 use paracompile_plan::plan::OperatorRef;
 use paracompile_runtime::launch::{Place, Places, launches};
-use paracompile_runtime::lower::{Operand, Phase, Site, Spec, TargetKind, lower};
+use paracompile_runtime::lower::{Lowered, Operand, Phase, Site, Spec, Target, TargetKind, lower};
 use paracompile_runtime::opencl::devices;
 use paracompile_runtime::solo::Solo;
 
@@ -53,8 +58,7 @@ impl Case {
         self.with(name, Attribute::Ints(values.to_vec()))
     }
 
-    /// The results for a kind of device.
-    fn run(&self, solo: &Solo) -> Vec<Vec<f32>> {
+    fn lowered(&self, target: &Target) -> Lowered {
         let call = Call {
             at: OperatorRef {
                 node: 0,
@@ -101,7 +105,12 @@ impl Case {
             operands: operands.collect(),
             results: results.collect(),
         };
-        let lowered = lower(&site, &solo.target).expect("it is supported");
+        lower(&site, target).expect("it is supported")
+    }
+
+    /// The results for a kind of device.
+    fn run(&self, solo: &Solo) -> Vec<Vec<f32>> {
+        let lowered = self.lowered(&solo.target);
         let place = |bytes: Vec<u8>, width: usize| {
             let ahead = vec![0xa5; AHEAD * width];
             let memory = solo.filled(&[ahead, bytes].concat()).unwrap();
@@ -522,7 +531,7 @@ fn images_are_doubled_linearly() {
         // Half pixels: a quarter of the way to the neighbour on one side.
         let (near, far) = (
             output / 2,
-            if output % 2 == 0 {
+            if output.is_multiple_of(2) {
                 (output / 2).wrapping_sub(1)
             } else {
                 output / 2 + 1

@@ -144,7 +144,9 @@ fn a_profile_of_two_parts_loads_and_costs_every_operator_as_measured() {
     let request = request(&halves, "Softmax");
     let profiled = measured(&request);
     let notices = profiled.report.notices.iter();
-    let odd: Vec<_> = notices.filter(|notice| !notice.contains("no meter")).collect();
+    let odd: Vec<_> = notices
+        .filter(|notice| !notice.contains("no meter"))
+        .collect();
     assert!(odd.is_empty(), "{odd:?}");
     let soc = Soc::from_json(&profile_text(&profiled.profile), "measured").unwrap();
     assert!(!soc.synthetic);

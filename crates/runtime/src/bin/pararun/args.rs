@@ -119,6 +119,9 @@ pub(crate) struct PlanArgs {
     /// The device of a processor: its index, cpu or gpu, or a part of its name; with /UNITS a part of it with so many compute units. Repeat for several; `pararun devices` lists devices
     #[arg(long, value_name = "NAME=DEVICE[/UNITS]")]
     pub(crate) map: Vec<DeviceMap>,
+    /// Allow maps of processors that the plan does not use: parts of a device are made for them all the same
+    #[arg(long)]
+    pub(crate) spare_maps: bool,
     /// An input, a .npy file or a tensor of ONNX (.pb): in the model's order, or by name; repeat for several. Without any, inputs are random
     #[arg(long, value_name = "[NAME=]FILE")]
     pub(crate) input: Vec<String>,
@@ -246,6 +249,9 @@ pub(crate) struct ValidateArgs {
     /// Write predictions and measurements for `paracompile plot`
     #[arg(long, value_name = "FILE")]
     pub(crate) fidelity: Option<PathBuf>,
+    /// Write all figures as JSON
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
     /// Print JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,

@@ -28,6 +28,7 @@ pub(crate) fn run(args: &ProfileArgs, interrupted: &AtomicBool) -> Result<ExitCo
     } else {
         args.device.clone()
     };
+    check_processors(&maps)?;
     let names: Vec<String> = maps.iter().map(|map| map.processor.clone()).collect();
     let binding = bind(&names, &maps).map_err(|error| problems::bind(&error))?;
     let bound = binding.processors.iter().zip(&maps);
@@ -69,21 +70,44 @@ pub(crate) fn run(args: &ProfileArgs, interrupted: &AtomicBool) -> Result<ExitCo
     Ok(printed)
 }
 
-/// The name of the profile, which must be fit for file names.
+/// The name of the profile.
 fn name(args: &ProfileArgs) -> Result<String, Failure> {
     let of_file = || args.out.file_stem()?.to_str().map(str::to_owned);
     let name = args.name.clone().or_else(of_file).unwrap_or_default();
-    let is_fit = name.len() <= 32
-        && name.starts_with(|first: char| first.is_ascii_alphanumeric())
-        && name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
-    if is_fit {
+    if is_fit(&name) {
         return Ok(name);
     }
     let message = format!("`{name}` is no name for a profile");
-    Err(Failure::new(Kind::File, message)
-        .with_help("give one by --name: 1 to 32 letters, digits, `-`, `_` or `.`"))
+    Err(Failure::new(Kind::File, message).with_help(format!("give one by --name: {FIT}")))
+}
+
+/// Names that profiles may have, and their processors.
+const FIT: &str = "1 to 32 letters, digits, `-`, `_` or `.`, a letter or digit first";
+
+fn is_fit(name: &str) -> bool {
+    name.len() <= 32
+        && name.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+}
+
+/// Refuses names that the profile would be refused for, before an hour is spent on it.
+fn check_processors(maps: &[DeviceMap]) -> Result<(), Failure> {
+    const MOST: usize = 16;
+    const RESERVED: &str = "io";
+    if maps.len() > MOST {
+        let message = format!("{} processors; a profile has {MOST} at most", maps.len());
+        return Err(Failure::new(Kind::Device, message));
+    }
+    let unfit = maps
+        .iter()
+        .find(|map| map.processor == RESERVED || !is_fit(&map.processor));
+    unfit.map_or(Ok(()), |map| {
+        let message = format!("`{}` is no name for a processor", map.processor);
+        Err(Failure::new(Kind::Device, message)
+            .with_help(format!("names are {FIT}; `{RESERVED}` is taken")))
+    })
 }
 
 /// The models, whose names tell their costs apart.
