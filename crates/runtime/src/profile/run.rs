@@ -380,26 +380,30 @@ impl<'r> Run<'r> {
         Ok(())
     }
 
-    /// Numbers to compute with, as many as the largest model has weights.
+    /// Numbers to compute with, as many as the largest model has weights, and space for as much as one writes.
     fn stocks(&mut self) -> Result<(), OpenclError> {
         const RANGE: (u64, u64) = (16 << 20, 192 << 20);
-        let weights = self.request.models.iter().map(|model| {
-            let tensors = model.program.imported.graph.tensors.iter();
-            let weights = tensors.filter(|(_, tensor)| match tensor.role {
-                TensorRole::Weight(_) => true,
-                TensorRole::Input | TensorRole::Computed(_) => false,
+        let largest = |counts: fn(&TensorRole) -> bool| {
+            let models = self.request.models.iter().map(|model| {
+                let tensors = model.program.imported.graph.tensors.iter();
+                let counted = tensors.filter(|(_, tensor)| counts(&tensor.role));
+                counted.map(|(_, tensor)| tensor.bytes.count()).sum::<u64>()
             });
-            weights.map(|(_, tensor)| tensor.bytes.count()).sum::<u64>()
-        });
-        let wanted = weights.max().unwrap_or(0).clamp(RANGE.0, RANGE.1);
+            models.max().unwrap_or(0).clamp(RANGE.0, RANGE.1)
+        };
+        let wanted = [
+            largest(|role| matches!(role, TensorRole::Weight(_))),
+            largest(|role| matches!(role, TensorRole::Computed(_))),
+        ];
         for memory in 0..self.machine.memories.len() {
             let stations = self.machine.inhabitants(memory);
             let least = stations.map(|station| station.bound.device.largest_allocation / 4);
-            let bytes = wanted.min(least.min().unwrap_or(u64::MAX));
-            let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+            let least = least.min().unwrap_or(u64::MAX);
+            let [weights, results] =
+                wanted.map(|bytes| usize::try_from(bytes.min(least)).unwrap_or(usize::MAX));
             let station = self.machine.inhabitants(memory).next();
             let station = station.expect("a memory has a processor");
-            let stock = Stock::new(&station.context, &station.queue, bytes)?;
+            let stock = Stock::new(&station.context, &station.queue, weights, results)?;
             self.stocks.push(stock);
         }
         Ok(())
