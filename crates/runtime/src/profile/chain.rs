@@ -19,7 +19,7 @@ use crate::lower::{Lowered, Phase, Spec};
 use crate::opencl::{Doing, Memory, OpenclError, write};
 
 /// Places that a chain takes in turn at least and at most.
-const PLACES: (usize, usize) = (2, 64);
+const PLACES: (usize, usize) = (2, 200);
 
 /// A task that is ready to be launched.
 #[derive(Debug)]

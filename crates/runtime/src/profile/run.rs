@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use opencl3::device::Device;
 use paracompile_frontend::calibrate::CalibrateError;
 use paracompile_frontend::cost::CostsFile;
-use paracompile_frontend::ir::TensorRole;
 use paracompile_frontend::soc::file::SocFile;
 use paracompile_plan::OpClass;
 use serde::Serialize;
@@ -380,30 +379,22 @@ impl<'r> Run<'r> {
         Ok(())
     }
 
-    /// Numbers to compute with, as many as the largest model has weights, and space for as much as one writes.
+    /// Memory to read and write, as large as all that passes through the caches in a frame of the largest model.
     fn stocks(&mut self) -> Result<(), OpenclError> {
         const RANGE: (u64, u64) = (16 << 20, 192 << 20);
-        let largest = |counts: fn(&TensorRole) -> bool| {
-            let models = self.request.models.iter().map(|model| {
-                let tensors = model.program.imported.graph.tensors.iter();
-                let counted = tensors.filter(|(_, tensor)| counts(&tensor.role));
-                counted.map(|(_, tensor)| tensor.bytes.count()).sum::<u64>()
-            });
-            models.max().unwrap_or(0).clamp(RANGE.0, RANGE.1)
-        };
-        let wanted = [
-            largest(|role| matches!(role, TensorRole::Weight(_))),
-            largest(|role| matches!(role, TensorRole::Computed(_))),
-        ];
+        let models = self.request.models.iter().map(|model| {
+            let tensors = model.program.imported.graph.tensors.iter();
+            tensors.map(|(_, tensor)| tensor.bytes.count()).sum::<u64>()
+        });
+        let wanted = models.max().unwrap_or(0).clamp(RANGE.0, RANGE.1);
         for memory in 0..self.machine.memories.len() {
             let stations = self.machine.inhabitants(memory);
             let least = stations.map(|station| station.bound.device.largest_allocation / 4);
             let least = least.min().unwrap_or(u64::MAX);
-            let [weights, results] =
-                wanted.map(|bytes| usize::try_from(bytes.min(least)).unwrap_or(usize::MAX));
+            let bytes = usize::try_from(wanted.min(least)).unwrap_or(usize::MAX);
             let station = self.machine.inhabitants(memory).next();
             let station = station.expect("a memory has a processor");
-            let stock = Stock::new(&station.context, &station.queue, weights, results)?;
+            let stock = Stock::new(&station.context, &station.queue, bytes)?;
             self.stocks.push(stock);
         }
         Ok(())

@@ -1,10 +1,9 @@
 //! Memory of a context to measure in: numbers to read, space to write.
 //!
 //! In a frame every weight is read once, and by the next frame the whole network has passed through the caches.
-//! So weights are taken from different places of a stock that is as large as the weights of a network: what is read again was read as long
+//! So weights are taken from different places of a stock that is as large as all tensors of a network: what is read again was read as long
 //! ago as in a frame.
-//! Results go to different places of a space that is as large as all that a network writes, since every result of a frame has a place of its
-//! own.
+//! Results go to different places of a space as large, since every result of a frame has a place of its own.
 //! Numbers lie between a quarter and five quarters, so that roots and logarithms have something to take and nothing becomes denormal.
 
 use std::sync::Arc;
@@ -37,18 +36,17 @@ pub(super) struct Stock {
 }
 
 impl Stock {
-    /// With at least `bytes` bytes of numbers, and `results` for results.
+    /// With at least `bytes` bytes of numbers, and as many for results.
     pub(super) fn new(
         context: &Context,
         queue: &CommandQueue,
         bytes: usize,
-        results: usize,
     ) -> Result<Self, OpenclError> {
         Ok(Self {
             numbers: numbers(context, queue, bytes)?,
             next: 0,
             // Written as well, so that the host has given the pages.
-            results: numbers(context, queue, results)?,
+            results: numbers(context, queue, bytes)?,
             next_result: 0,
         })
     }
