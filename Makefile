@@ -4,16 +4,22 @@ CARGO ?= cargo
 VENV := .venv
 BINARY := target/release/paracompile
 
-.PHONY: demo test setup build lint doc conformance bench bench-mapping results deny clean
+.PHONY: demo demo-runtime opencl test setup build lint doc conformance bench bench-mapping results deny clean
 
 demo: build ## map Inception-v4 on the VIM3's profile and show the front
 	$(BINARY) models/inception_v4.onnx --soc vim3
 
-test: setup ## every test; needs no Python
+demo-runtime: build opencl ## measure this machine's CPU, map GoogLeNet on it, run the plan, and draw it as predicted and as measured
+	scripts/demo_runtime.sh target/release models/googlenet.onnx
+
+test: setup opencl ## every test; needs no Python and no GPU
 	$(CARGO) test --workspace
 
 setup: ## install what the solver's build needs, if it is missing
 	@scripts/install-build-dependencies.sh
+
+opencl: ## install PoCL, which runs OpenCL on any CPU, if there is no OpenCL here
+	@scripts/install-build-dependencies.sh opencl
 
 # The whole workspace, as everywhere else: other sets of packages choose other features, and the solver would be built again.
 build: setup
@@ -27,7 +33,7 @@ lint: setup ## formatting and clippy, warnings denied
 doc: setup ## API documentation, warnings denied
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps
 
-conformance: build $(VENV)/installed ## compare with onnx, jsonschema and others, in a virtual environment
+conformance: build opencl $(VENV)/installed ## compare with onnx, jsonschema and others, in a virtual environment
 	$(VENV)/bin/python -m pytest -q conformance
 
 $(VENV)/installed: conformance/requirements.txt
@@ -36,9 +42,10 @@ $(VENV)/installed: conformance/requirements.txt
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r conformance/requirements.txt
 	touch $@
 
-bench: build ## steps, searches and whole compile runs, then whole commands; docs/performance.md
+bench: build opencl ## steps, searches and whole compile runs, then whole commands; docs/performance.md
 	$(CARGO) bench --workspace --bench compile --bench mapping --bench pipeline
 	scripts/measure.sh $(BINARY)
+	$(CARGO) bench --workspace --bench gemm --bench overhead
 
 bench-mapping: build $(VENV)/installed ## our engine beside big-M in HiGHS and CP-SAT; the table of docs/results.md, about an hour
 	$(VENV)/bin/python conformance/bench_mapping.py $(BINARY) --update docs/results.md

@@ -16,7 +16,7 @@ use paracompile_frontend::import::onnx::{Attribute, Call, Elements};
 use paracompile_frontend::ir::DataType;
 use paracompile_plan::plan::OperatorRef;
 use paracompile_runtime::lower::{
-    Lowered, Operand, Site, Spec, Target, TargetKind, Task, Tuning, Wire, lower, lower_task,
+    Lowered, Operand, Phase, Site, Spec, Target, TargetKind, Task, Tuning, Wire, lower, lower_task,
 };
 use paracompile_runtime::opencl::devices;
 use paracompile_runtime::solo::Solo;
@@ -420,8 +420,6 @@ fn pointwise_operators_are_done_behind_a_convolution() {
         vec![middle.clone(), constant],
         vec![middle],
     ];
-    let outside = |position| Some(Wire::Outside(position));
-    let inside = |site| Some(Wire::Inside { site, result: 0 });
     let sites = calls.iter().zip(operands).map(|(call, operands)| Site {
         call,
         operands: operands.into_iter().map(Some).collect(),
@@ -445,6 +443,166 @@ fn pointwise_operators_are_done_behind_a_convolution() {
         let found = run(&lowered, &operands, &expected.shape);
         found.assert_close(&expected, &format!("{:?}", target.kind));
     }
+}
+
+fn outside(position: usize) -> Option<Wire> {
+    Some(Wire::Outside(position))
+}
+
+fn inside(site: usize) -> Option<Wire> {
+    Some(Wire::Inside { site, result: 0 })
+}
+
+/// What is read outside the task too has to be written, and what is not pointwise is a launch of its own.
+#[test]
+fn results_that_others_read_are_written() {
+    let (left, right) = (Tensor::random(&[9, 20], 1), Tensor::random(&[20, 31], 2));
+    let product = naive::matmul(&left, &right);
+    let rectified = product.map(|x| x.max(0.0));
+    let mut expected = naive::transpose(&rectified);
+    expected = naive::broadcast(&expected, &naive::transpose(&product), |x, y| x + y);
+    let calls = [
+        call("MatMul", &[]),
+        call("Relu", &[]),
+        call("Transpose", &[]),
+        call("Transpose", &[]),
+        call("Add", &[]),
+    ];
+    let flat = operand(&product, false);
+    let turned = operand(&expected, false);
+    let operands = [
+        vec![operand(&left, false), operand(&right, true)],
+        vec![flat.clone()],
+        vec![flat.clone()],
+        vec![flat],
+        vec![turned.clone(), turned],
+    ];
+    let shapes = [&product, &product, &expected, &expected, &expected];
+    let sites = calls.iter().zip(operands).zip(shapes);
+    let mut task = Task {
+        sites: sites
+            .map(|((call, operands), result)| Site {
+                call,
+                operands: operands.into_iter().map(Some).collect(),
+                results: vec![Some(spec(&result.shape))],
+            })
+            .collect(),
+        operands: vec![
+            vec![outside(0), outside(1)],
+            vec![inside(0)],
+            vec![inside(1)],
+            vec![inside(0)],
+            vec![inside(2), inside(3)],
+        ],
+        results: vec![vec![None]; 5],
+    };
+    task.results[0][0] = Some(1);
+    task.results[4][0] = Some(0);
+    let bytes = [left.bytes(), right.bytes()];
+    let bytes: Vec<Option<&[u8]>> = bytes.iter().map(|bytes| Some(bytes.as_slice())).collect();
+    for target in targets() {
+        let lowered = lower_task(&task, &target).unwrap();
+        let size = spec(&product.shape).bytes();
+        let found = solo()
+            .run(&lowered, &bytes, &[Some(size), Some(size)])
+            .unwrap();
+        let tensor = |position: usize, shape: &[usize]| {
+            Tensor::of_bytes(shape, found[position].as_ref().unwrap())
+        };
+        tensor(0, &expected.shape).assert_close(&expected, "the sum");
+        tensor(1, &product.shape).assert_close(&product, "the product");
+    }
+}
+
+/// In vectors and at the edges, an epilogue computes what the operator computes alone.
+#[test]
+fn activations_are_the_same_behind_a_product_as_alone() {
+    let (left, right) = (Tensor::random(&[9, 20], 1), Tensor::random(&[20, 71], 2));
+    let product = naive::matmul(&left, &right);
+    let matmul = call("MatMul", &[]);
+    let names = [
+        "Elu",
+        "Erf",
+        "Gelu",
+        "HardSwish",
+        "LeakyRelu",
+        "Mish",
+        "Sigmoid",
+        "Softplus",
+        "Tanh",
+    ];
+    for name in names {
+        let mut activation = call(name, &[]);
+        activation.opset = 22;
+        let behind = Site {
+            call: &activation,
+            operands: vec![Some(operand(&product, false))],
+            results: vec![Some(spec(&product.shape))],
+        };
+        let task = Task {
+            sites: vec![
+                Site {
+                    call: &matmul,
+                    operands: vec![Some(operand(&left, false)), Some(operand(&right, true))],
+                    results: vec![Some(spec(&product.shape))],
+                },
+                behind.clone(),
+            ],
+            operands: vec![vec![outside(0), outside(1)], vec![inside(0)]],
+            results: vec![vec![None], vec![Some(0)]],
+        };
+        let [cpu, _] = targets();
+        let fused = lower_task(&task, &cpu).unwrap();
+        let launched = fused.steps.iter().map(|step| step.kernel);
+        assert_eq!(launched.last(), Some("product"), "{name}");
+        let found = run(&fused, &[&left, &right], &product.shape);
+        let alone = run(&lower(&behind, &cpu).unwrap(), &[&product], &product.shape);
+        found.assert_close(&alone, name);
+    }
+}
+
+#[test]
+fn constant_filters_are_packed_once() {
+    let call = call("Conv", &[]);
+    let site = |is_constant| Site {
+        call: &call,
+        operands: vec![
+            Some(operand(&Tensor::random(&[1, 9, 5, 5], 1), false)),
+            Some(operand(&Tensor::random(&[7, 9, 3, 3], 1), is_constant)),
+        ],
+        results: vec![Some(spec(&[1, 7, 3, 3]))],
+    };
+    let [cpu, _] = targets();
+    for is_constant in [false, true] {
+        let lowered = lower(&site(is_constant), &cpu).unwrap();
+        let is_once = lowered.steps.iter().any(|step| step.phase == Phase::Setup);
+        let lives_on = lowered.scratch.iter().any(|scratch| scratch.lives_on);
+        assert_eq!((is_once, lives_on), (is_constant, is_constant));
+    }
+}
+
+#[test]
+fn other_types_and_impossible_groups_are_refused() {
+    let [cpu, _] = targets();
+    let refusal = |call: &Call, filter: Operand<'static>| {
+        let site = Site {
+            call,
+            operands: vec![
+                Some(operand(&Tensor::random(&[1, 9, 5, 5], 1), false)),
+                Some(filter),
+            ],
+            results: vec![Some(spec(&[1, 7, 3, 3]))],
+        };
+        lower(&site, &cpu).unwrap_err().to_string()
+    };
+    let filter = operand(&Tensor::random(&[7, 9, 3, 3], 1), true);
+    let mut double = filter.clone();
+    double.spec.dtype = DataType::Double;
+    assert!(refusal(&call("Conv", &[]), double).contains("Double"));
+    let grouped = call("Conv", &[("group", Attribute::Int(2))]);
+    assert!(refusal(&grouped, filter.clone()).contains("2 groups"));
+    let strided = call("Conv", &[("strides", ints(&[0, 1]))]);
+    assert!(refusal(&strided, filter).contains("strides [0, 1]"));
 }
 
 fn windows() -> impl Strategy<Value = (Vec<usize>, Vec<usize>, Geometry)> {

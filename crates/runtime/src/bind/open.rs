@@ -8,7 +8,8 @@ use opencl3::types::cl_device_id;
 use super::DeviceMap;
 use super::choose::{Candidate, choose};
 use super::problem::BindError;
-use crate::opencl::{DeviceInfo, Doing, OpenclError, devices};
+use crate::opencl::{DeviceInfo, Doing, OpenclError};
+use crate::tune::devices;
 
 /// Every processor of a plan with its device.
 ///

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::opencl::OpenclError;
+use crate::tune::TuneError;
 
 /// Why processors cannot be bound to devices.
 #[derive(Debug, thiserror::Error)]
@@ -11,6 +12,9 @@ pub enum BindError {
     /// No device can be asked.
     #[error(transparent)]
     Opencl(#[from] OpenclError),
+    /// What was kept of a device cannot be read.
+    #[error(transparent)]
+    Tune(TuneError),
     /// The user's maps do not fit the plan and the machine.
     #[error("{}", lines(.problems))]
     Maps {
@@ -23,6 +27,18 @@ pub enum BindError {
         /// Maps that would do, as options.
         example: String,
     },
+}
+
+impl From<TuneError> for BindError {
+    fn from(error: TuneError) -> Self {
+        match error {
+            TuneError::Opencl(error) => Self::Opencl(error),
+            error @ (TuneError::Unsupported(_)
+            | TuneError::NoFolder
+            | TuneError::File { .. }
+            | TuneError::Content { .. }) => Self::Tune(error),
+        }
+    }
 }
 
 fn lines(problems: &[BindProblem]) -> String {

@@ -107,6 +107,15 @@ __kernel void pool_rows(IN(float, x_all), OUT(float, r), __global const int *res
   const int D = IN_EXTENT(0), H = IN_EXTENT(1), W = IN_EXTENT(2), width = OUT_EXTENT(2);
   const int before = BEFORE(2), stride = STRIDE(2), dilation = DILATION(2), kernel_width = KERNEL(2);
   float line[ROW + 4 * V];
+#if MODE == 1
+  // One over the taps that count along the row.
+  float shares[ROW + V];
+  for (int o = 0; o < width; ++o)
+    shares[o] = 1.0f / max((float)counted(table, 2, o, includes_padding), 1.0f);
+#endif
+  // Rows are read in whole vectors where something of the tensor follows; what is read too much is taken out of the line again.
+  const int whole = (W + V - 1) / V * V;
+  const long total = rows / OUT_EXTENT(1) / OUT_EXTENT(0) * D * H * W;
   const int line_end = (width + V) * stride + (kernel_width - 1) * dilation + V;
   const long from = (long)get_global_id(0) * block;
   const long to = min(from + block, rows);
@@ -129,14 +138,15 @@ __kernel void pool_rows(IN(float, x_all), OUT(float, r), __global const int *res
         if (h < 0 || h >= H)
           continue;
         __global const float *source = x + ((long)d * H + h) * W;
+        const int end = source - x_all + whole <= total ? whole : W / V * V;
         int i = 0;
         if (is_first) {
-          for (; i + V <= W; i += V)
+          for (; i < end; i += V)
             STORE(LOAD(source + i), line + before + i);
           for (; i < W; ++i)
             line[before + i] = source[i];
         } else {
-          for (; i + V <= W; i += V)
+          for (; i < end; i += V)
             STORE(JOINED(LOAD(line + before + i), LOAD(source + i)), line + before + i);
           for (; i < W; ++i)
             line[before + i] = JOINED(line[before + i], source[i]);
@@ -147,8 +157,10 @@ __kernel void pool_rows(IN(float, x_all), OUT(float, r), __global const int *res
     if (is_first)
       for (int i = 0; i < W; ++i)
         line[before + i] = NOTHING;
+    STORE((VECTOR(float))(NOTHING), line + before + W);
 #if MODE == 1
-    const float area = counted(table, 0, od, includes_padding) * counted(table, 1, oh, includes_padding);
+    const long area = counted(table, 0, od, includes_padding) * counted(table, 1, oh, includes_padding);
+    const float share = 1.0f / max((float)area, 1.0f);
 #endif
     __global float *out = r + row * width;
     for (int o = 0; o < width; o += V) {
@@ -171,16 +183,7 @@ __kernel void pool_rows(IN(float, x_all), OUT(float, r), __global const int *res
         value = LOAD(lanes);
       }
 #if MODE == 1
-      // Windows that lie inside have all their taps.
-      const int last = min(o + V, width) - 1;
-      if (o * stride >= before && last * stride - before + (kernel_width - 1) * dilation < W) {
-        value *= 1.0f / (area * kernel_width);
-      } else {
-        float lanes[V];
-        for (int j = 0; j < V; ++j)
-          lanes[j] = 1.0f / max(area * counted(table, 2, o + j, includes_padding), 1.0f);
-        value *= LOAD(lanes);
-      }
+      value *= LOAD(shares + o) * share;
 #endif
       if (o + V <= width) {
         STORE(value, out + o);

@@ -26,10 +26,11 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void tiled(
     BIND_IN(float, right);
     BIND_OUT(float, out);
     EXTRA_BINDINGS
-    __local float4 left_tile[DEPTH * LEFT_PITCH / 4];
-    __local float4 right_tile[DEPTH * RIGHT_PITCH / 4];
-    __local float *left_elements = (__local float *)left_tile;
-    __local float *right_elements = (__local float *)right_tile;
+    // Two of each: one is read while the next is written.
+    __local float4 left_tiles[2 * DEPTH * LEFT_PITCH / 4];
+    __local float4 right_tiles[2 * DEPTH * RIGHT_PITCH / 4];
+    __local float *left_elements = (__local float *)left_tiles;
+    __local float *right_elements = (__local float *)right_tiles;
     const int item = get_local_id(0);
     const int item_column = item % (COLUMNS / COLUMNS_EACH);
     const int item_row = item / (COLUMNS / COLUMNS_EACH);
@@ -92,16 +93,25 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void tiled(
         FETCH_RIGHT(k, n)                                                                                               \
     }
 
+#define PUT(buffer)                                                                                                    \
+    _Pragma("unroll") for (int l = 0; l < LEFT_LOADS; ++l)                                                             \
+        left_elements[((buffer) * DEPTH + left_k + l * left_k_step) * LEFT_PITCH + left_m + l * left_m_step] =         \
+            left_next[l];                                                                                              \
+    _Pragma("unroll") for (int l = 0; l < RIGHT_LOADS; ++l)                                                            \
+        right_elements[((buffer) * DEPTH + right_k + l * right_k_step) * RIGHT_PITCH + right_n + l * right_n_step] =   \
+            right_next[l];
+
     FETCH(start)
+    PUT(0)
+    barrier(CLK_LOCAL_MEM_FENCE);
+    int buffer = 0;
     for (int base = start; base < end; base += DEPTH) {
-        #pragma unroll
-        for (int l = 0; l < LEFT_LOADS; ++l)
-            left_elements[(left_k + l * left_k_step) * LEFT_PITCH + left_m + l * left_m_step] = left_next[l];
-        #pragma unroll
-        for (int l = 0; l < RIGHT_LOADS; ++l)
-            right_elements[(right_k + l * right_k_step) * RIGHT_PITCH + right_n + l * right_n_step] = right_next[l];
-        barrier(CLK_LOCAL_MEM_FENCE);
-        FETCH(base + DEPTH)
+        const int is_last = base + DEPTH >= end;
+        if (!is_last) {
+            FETCH(base + DEPTH)
+        }
+        __local const float4 *left_tile = left_tiles + buffer * (DEPTH * LEFT_PITCH / 4);
+        __local const float4 *right_tile = right_tiles + buffer * (DEPTH * RIGHT_PITCH / 4);
         #pragma unroll
         for (int k = 0; k < DEPTH; ++k) {
             float a[ROWS_EACH];
@@ -127,6 +137,10 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void tiled(
                 #pragma unroll
                 for (int j = 0; j < COLUMNS_EACH; ++j)
                     sums[i][j] = fma(a[i], b[j], sums[i][j]);
+        }
+        buffer = 1 - buffer;
+        if (!is_last) {
+            PUT(buffer)
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }

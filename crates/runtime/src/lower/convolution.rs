@@ -43,6 +43,14 @@ impl Window {
         if groups == 0 || image[1] % groups != 0 || output[1] % groups != 0 {
             return Err(site.unsupported(format!("{groups} groups do not divide the channels")));
         }
+        let (channels, features) = if is_transposed {
+            (filter[0], filter[1] * groups)
+        } else {
+            (filter[1] * groups, filter[0])
+        };
+        if (channels, features) != (image[1], output[1]) || image[0] != output[0] {
+            return Err(site.unsupported("image, filter and result do not fit"));
+        }
         let numbers = |name: &str| -> Result<[usize; AXES], Unsupported> {
             let Some(values) = site.ints(name) else {
                 return Ok([1; AXES]);

@@ -8,7 +8,7 @@ use paracompile_frontend::ir::DataType;
 use super::element::{arithmetic, arithmetic_of, bits_of, is_signed, is_single};
 use super::expression::{binary, is_aligned_by_attribute, literal, unary};
 use super::map::{Layout, Map, Mapped};
-use super::{Argument, Lowered, Operand, Site, Spec, Target, Unsupported};
+use super::{Argument, Lowered, Operand, Phase, Site, Spec, Target, Unsupported};
 
 /// Operators of one operand.
 pub(super) fn lower_unary(site: &Site<'_>, target: &Target) -> Result<Lowered, Unsupported> {
@@ -300,7 +300,14 @@ pub(super) fn lower_batch_normalization(
     let channels = result.shape[1];
     let mut lowered = Lowered::default();
     let bytes = channels * size_of::<f32>();
-    let (scales, shifts) = (lowered.add_scratch(bytes), lowered.add_scratch(bytes));
+    let is_constant = |position: usize| site.optional(position).is_some_and(|own| own.is_constant);
+    let phase = if (1..=4).all(is_constant) {
+        Phase::Setup
+    } else {
+        Phase::Frame
+    };
+    let scales = lowered.add_scratch_of(bytes, phase);
+    let shifts = lowered.add_scratch_of(bytes, phase);
     let vector = |argument: Argument| Mapped {
         argument,
         element: "float",
@@ -330,6 +337,9 @@ pub(super) fn lower_batch_normalization(
         expression: "(x - y * z)",
     };
     push(site, &shift, &mut lowered, target)?;
+    for step in &mut lowered.steps {
+        step.phase = phase;
+    }
     let mut a_channel = vec![0; result.shape.len()];
     a_channel[1] = 1;
     let spread = |argument: Argument| Mapped {

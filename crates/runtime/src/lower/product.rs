@@ -89,11 +89,16 @@ pub(super) fn matmul(
         [batch @ .., rows, depth] => (batch, *rows, *depth),
         [] => return Err(site.unsupported("a factor is a scalar")),
     };
-    let (right_batch, columns) = match right.spec.shape.as_slice() {
-        [_] => (&[][..], 1),
-        [batch @ .., _, columns] => (batch, *columns),
+    let (right_batch, depth_again, columns) = match right.spec.shape.as_slice() {
+        [depth] => (&[][..], *depth, 1),
+        [batch @ .., depth, columns] => (batch, *depth, *columns),
         [] => return Err(site.unsupported("a factor is a scalar")),
     };
+    let batch = broadcast(left_batch, right_batch);
+    let count: usize = batch.iter().product();
+    if depth != depth_again || count * rows * columns != site.result()?.elements() {
+        return Err(site.unsupported("factors and result do not fit"));
+    }
     let matrix = |position: usize, operand: &Operand<'_>, stride, depth_stride| Matrix {
         argument: Argument::Operand(position),
         is_constant: operand.is_constant,
@@ -110,8 +115,6 @@ pub(super) fn matmul(
         row_stride: columns,
         column_stride: 1,
     };
-    let batch = broadcast(left_batch, right_batch);
-    let count: usize = batch.iter().product();
     if right_batch.iter().product::<usize>() == 1 {
         // One matrix for the whole batch makes a single tall product.
         products.rows *= count;
@@ -170,8 +173,11 @@ pub(super) fn gemm(
         stride,
         depth_stride,
     };
-    let (position, is_constant, (_, columns), (depth_stride, stride)) =
+    let (position, is_constant, (depth_again, columns), (depth_stride, stride)) =
         matrix(1, right, site.int("transB", 0) != 0)?;
+    if depth != depth_again || site.result()?.shape != [rows, columns] {
+        return Err(site.unsupported("factors and result do not fit"));
+    }
     let right = Matrix {
         argument: Argument::Operand(position),
         is_constant,

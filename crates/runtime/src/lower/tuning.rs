@@ -83,10 +83,10 @@ impl GroupTile {
             && self.rate > 0.0
     }
 
-    /// Bytes of local memory.
+    /// Bytes of local memory: two tiles of each factor.
     pub fn local_bytes(&self) -> usize {
         const PITCH: usize = 4;
-        4 * self.depth * (self.rows + self.columns + 2 * PITCH)
+        2 * 4 * self.depth * (self.rows + self.columns + 2 * PITCH)
     }
 }
 
@@ -112,8 +112,8 @@ impl Tuning {
             vec![register(6, 2, 1.0), register(1, 4, 0.3)]
         } else {
             vec![
-                register(12, 2, 1.0),
-                register(8, 3, 0.98),
+                register(8, 3, 1.0),
+                register(12, 2, 0.98),
                 register(7, 3, 0.95),
                 register(1, 4, 0.3),
             ]

@@ -43,6 +43,8 @@ pub struct DeviceInfo {
     pub shares_host_memory: bool,
     /// Whether it can be split into sub-devices of given numbers of compute units.
     pub splits_by_counts: bool,
+    /// Which tiles products work in: the defaults, unless somebody puts what was measured here.
+    pub tuning: Tuning,
     /// The device itself.
     pub device: Device,
 }
@@ -114,6 +116,7 @@ fn describe(
     const BY_COUNTS: isize = 0x1087;
     let doing = || format!("asking device {index} of {platform}");
     let partitions = device.partition_properties().unwrap_or_default();
+    let vector_width = device.native_vector_width_float().doing(doing)?.max(1) as usize;
     Ok(DeviceInfo {
         index,
         platform_index,
@@ -127,7 +130,8 @@ fn describe(
         largest_allocation: device.max_mem_alloc_size().doing(doing)?,
         local_bytes: usize::try_from(device.local_mem_size().doing(doing)?).unwrap_or(usize::MAX),
         max_work_group: device.max_work_group_size().doing(doing)?,
-        vector_width: device.native_vector_width_float().doing(doing)?.max(1) as usize,
+        vector_width,
+        tuning: Tuning::of_width(vector_width),
         shares_host_memory: device.host_unified_memory().unwrap_or(false),
         splits_by_counts: partitions.contains(&BY_COUNTS),
         device,
@@ -157,7 +161,7 @@ impl DeviceInfo {
             vector_width: self.vector_width,
             max_work_group: self.max_work_group,
             local_bytes: self.local_bytes,
-            tuning: Tuning::of_width(self.vector_width),
+            tuning: self.tuning.clone(),
         }
     }
 }

@@ -7,4 +7,4 @@ mod measure;
 mod store;
 
 pub use measure::{candidates, tune};
-pub use store::{TuneError, load, path, save};
+pub use store::{TuneError, devices, load, path, save};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use crate::lower::{Tuning, Unsupported};
-use crate::opencl::{DeviceInfo, OpenclError};
+use crate::opencl::{self, DeviceInfo, OpenclError};
 
 /// Why a tuning cannot be made, read or written.
 #[derive(Debug, thiserror::Error)]
@@ -83,6 +83,20 @@ fn file_name(name: &str, driver: &str) -> String {
 /// The tuning that was kept for a device; `None` if it was never tuned.
 pub fn load(device: &DeviceInfo) -> Result<Option<Tuning>, TuneError> {
     read(&path(device)?)
+}
+
+/// All devices of the machine, with what was kept for each.
+pub fn devices() -> Result<Vec<DeviceInfo>, TuneError> {
+    let mut found = opencl::devices().map_err(TuneError::Opencl)?;
+    for device in &mut found {
+        // Without a folder there is nothing that was kept.
+        match load(device) {
+            Ok(Some(tuning)) => device.tuning = tuning,
+            Ok(None) | Err(TuneError::NoFolder) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
 }
 
 /// Keeps the tuning of a device, and says where.

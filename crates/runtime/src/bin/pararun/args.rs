@@ -70,6 +70,18 @@ Examples:
   pararun validate output/googlenet-soc --model models/googlenet.onnx --fidelity fidelity.json
   paracompile plot fidelity.json")]
     Validate(ValidateArgs),
+    /// Measure which tiles of matrix products are fast on devices, and keep the result for all later runs
+    #[command(after_help = "\
+Examples:
+  pararun tune
+  pararun tune --device gpu")]
+    Tune(TuneArgs),
+    /// Measure products beside CLBlast's, and convolutions of published networks, on a device
+    #[command(after_help = "\
+Examples:
+  pararun bench
+  pararun bench products --device gpu")]
+    Bench(BenchArgs),
     /// Run tests of operators in the form of the onnx wheel, and print a line of JSON for each
     #[command(after_help = "\
 Example:
@@ -107,6 +119,9 @@ pub(crate) struct PlanArgs {
     /// The device of a processor: its index, cpu or gpu, or a part of its name; with /UNITS a part of it with so many compute units. Repeat for several; `pararun devices` lists devices
     #[arg(long, value_name = "NAME=DEVICE[/UNITS]")]
     pub(crate) map: Vec<DeviceMap>,
+    /// Allow maps of processors that the plan does not use: parts of a device are made for them all the same
+    #[arg(long)]
+    pub(crate) spare_maps: bool,
     /// An input, a .npy file or a tensor of ONNX (.pb): in the model's order, or by name; repeat for several. Without any, inputs are random
     #[arg(long, value_name = "[NAME=]FILE")]
     pub(crate) input: Vec<String>,
@@ -234,6 +249,9 @@ pub(crate) struct ValidateArgs {
     /// Write predictions and measurements for `paracompile plot`
     #[arg(long, value_name = "FILE")]
     pub(crate) fidelity: Option<PathBuf>,
+    /// Write all figures as JSON
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
     /// Print JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
@@ -248,9 +266,29 @@ pub(crate) struct TuneArgs {
     /// The devices to tune for: index, cpu or gpu, or a part of a name; all without any
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Vec<String>,
-    /// Print JSON instead of a table
-    #[arg(long)]
-    pub(crate) json: bool,
+}
+
+/// `pararun bench`.
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    /// What to measure; both without any
+    #[arg(value_enum)]
+    pub(crate) what: Option<Bench>,
+    /// Only what has this in its name
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub(crate) only: String,
+    /// The device: its index, cpu or gpu, or a part of its name
+    #[arg(long, value_name = "DEVICE", default_value = "0")]
+    pub(crate) device: String,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Bench {
+    /// Matrix products
+    Products,
+    /// Convolutions
+    Convolutions,
 }
 
 /// `pararun test`.

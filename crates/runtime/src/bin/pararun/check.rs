@@ -44,12 +44,19 @@ pub(crate) fn ready(args: &PlanArgs) -> Result<Ready, Failure> {
         .map(|seed| RandomWeights::of(&program, seed))
         .transpose()
         .map_err(|error| Failure::from_error(Kind::Model, &error).at(&args.model))?;
-    let processors: Vec<String> = plan
+    let mut processors: Vec<String> = plan
         .processors
         .iter()
         .map(|processor| processor.name.clone())
         .collect();
-    let binding = bind(&processors, &args.map).map_err(|error| problems::bind(&error))?;
+    let used = processors.len();
+    if args.spare_maps {
+        let mapped = args.map.iter().map(|map| map.processor.clone());
+        let spare: Vec<String> = mapped.filter(|name| !processors.contains(name)).collect();
+        processors.extend(spare);
+    }
+    let mut binding = bind(&processors, &args.map).map_err(|error| problems::bind(&error))?;
+    binding.processors.truncate(used);
     Ok(Ready {
         plan,
         program,

@@ -13,6 +13,7 @@ mod run;
 mod table;
 mod terminal;
 mod test;
+mod tune;
 mod validate;
 mod weights;
 
@@ -52,6 +53,8 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Run(args) => run::run(args, interrupted),
         Command::Profile(args) => profile::run(args, interrupted),
         Command::Validate(args) => validate::run(args, interrupted),
+        Command::Tune(args) => tune::tune(args),
+        Command::Bench(args) => tune::bench(args),
         Command::Test(args) => test::run(args, interrupted),
         Command::Weights(args) => weights::run(args, interrupted),
     }

@@ -29,6 +29,7 @@ pub(crate) fn opencl(error: &OpenclError) -> Failure {
 pub(crate) fn bind(error: &BindError) -> Failure {
     match error {
         BindError::Opencl(error) => opencl(error),
+        BindError::Tune(error) => Failure::from_error(Kind::File, error),
         BindError::Maps {
             processors,
             devices,

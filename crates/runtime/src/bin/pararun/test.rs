@@ -38,7 +38,7 @@ pub(crate) fn run(args: &TestArgs, interrupted: &AtomicBool) -> Result<ExitCode,
 }
 
 /// The device that is meant, as in a map.
-fn device(wanted: &str) -> Result<DeviceInfo, BindError> {
+pub(crate) fn device(wanted: &str) -> Result<DeviceInfo, BindError> {
     let processor = "device".to_owned();
     let map = DeviceMap {
         processor: processor.clone(),

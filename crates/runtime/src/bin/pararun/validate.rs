@@ -1,22 +1,20 @@
 //! `pararun validate`: every plan of a compile run, executed, beside its predictions.
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use paracompile_plan::measured::Measured;
 use paracompile_plan::write_json;
 use paracompile_runtime::bind::bind;
 use paracompile_runtime::input::gather;
-use paracompile_runtime::meter::EnergyMeter;
 use paracompile_runtime::model::load_for;
-use paracompile_runtime::run::{RunOptions, Task, run as run_plan};
 use paracompile_runtime::validate::{
-    Agreement, Pair, Validated, Validation, candidates, digest_of_predictions,
+    Agreement, Candidate, Pair, Validated, Validation, candidates, digest_of_predictions,
 };
-use paracompile_runtime::weights::{RandomWeights, WeightSource};
+use paracompile_runtime::weights::WeightSource;
 
 use crate::args::ValidateArgs;
 use crate::failure::{Failure, Kind};
-use crate::run::{bound, weights};
 use crate::{problems, table, terminal};
 
 /// Runs the command.
@@ -40,14 +38,9 @@ pub(crate) fn run(args: &ValidateArgs, interrupted: &AtomicBool) -> Result<ExitC
         WeightSource::File => None,
         WeightSource::Random { seed } => Some(seed),
     };
-    let random = seed
-        .map(|seed| RandomWeights::of(&program, seed))
-        .transpose()
-        .map_err(|error| Failure::from_error(Kind::Model, &error).at(&args.model))?;
-    let inputs =
-        gather(&program, &[], seed.unwrap_or(0)).map_err(|error| problems::input(&error))?;
-    let inputs: Vec<Vec<u8>> = inputs.into_iter().map(|tensor| tensor.bytes).collect();
-    // All processors of the profile that any plan uses, so that the parts of a device are the same for all plans.
+    // What the runs will need is tried before the first of them.
+    let inputs = gather(&program, &[], seed.unwrap_or(0));
+    inputs.map_err(|error| problems::input(&error))?;
     let mut processors: Vec<String> = Vec::new();
     for processor in candidates
         .iter()
@@ -57,16 +50,9 @@ pub(crate) fn run(args: &ValidateArgs, interrupted: &AtomicBool) -> Result<ExitC
             processors.push(processor.name.clone());
         }
     }
-    let binding = bind(&processors, &args.map).map_err(|error| problems::bind(&error))?;
-    let constants = weights(&program, &binding, random.as_ref())?;
-    let bound = bound(&binding);
-    let meter = EnergyMeter::find();
-    let options = RunOptions {
-        frames: usize::try_from(args.frames).unwrap_or(usize::MAX),
-        meter: Some(&meter),
-        ..RunOptions::default()
-    };
+    bind(&processors, &args.map).map_err(|error| problems::bind(&error))?;
     let mut validated = Vec::new();
+    let mut failed = Vec::new();
     for (index, candidate) in candidates.iter().enumerate() {
         progress.show(&format!(
             "{} of {}: {}",
@@ -74,31 +60,23 @@ pub(crate) fn run(args: &ValidateArgs, interrupted: &AtomicBool) -> Result<ExitC
             candidates.len(),
             candidate.file
         ));
-        let used = candidate.plan.processors.iter();
-        let used: Vec<&str> = used.map(|processor| processor.name.as_str()).collect();
-        let own = bound
-            .iter()
-            .filter(|bound| used.contains(&bound.processor.as_str()));
-        let own: Vec<_> = own.cloned().collect();
-        let task = Task {
-            plan: &candidate.plan,
-            plan_digest: &candidate.digest,
-            program: &program,
-            constants: &constants,
-        };
-        let run = run_plan(&task, &own, &inputs, &options, interrupted)
-            .map_err(|error| problems::run(&error, &args.directory.join(&candidate.file)))?;
         if interrupted.load(Ordering::Relaxed) {
             break;
         }
-        validated.push(Validated::new(candidate, &run.measured));
+        match measure(args, candidate) {
+            Ok(measured) => validated.push(Validated::new(candidate, &measured)),
+            Err(why) => failed.push((candidate.file.clone(), why)),
+        }
     }
     progress.clear();
-    let complete = validated.len();
+    let complete = validated.len() + failed.len();
     let validation = Validation::new(&front, predictions, validated);
     if let Some(path) = &args.fidelity {
         write_json(path, &validation.fidelity())
             .map_err(|error| Failure::from_error(Kind::File, &error))?;
+    }
+    if let Some(path) = &args.out {
+        write_json(path, &validation).map_err(|error| Failure::from_error(Kind::File, &error))?;
     }
     let text = if args.json {
         let text = serde_json::to_string_pretty(&validation);
@@ -107,11 +85,48 @@ pub(crate) fn run(args: &ValidateArgs, interrupted: &AtomicBool) -> Result<ExitC
         report(&validation)
     };
     let printed = terminal::printed(&text)?;
+    if !failed.is_empty() && !interrupted.load(Ordering::Relaxed) {
+        let lines: Vec<String> = failed
+            .iter()
+            .map(|(file, why)| format!("{file}: {why}"))
+            .collect();
+        let message = format!("{} of {} plans did not run", failed.len(), candidates.len());
+        return Err(Failure::new(Kind::Device, message).with_help(lines.join("\n")));
+    }
     if complete < candidates.len() {
         let message = format!("interrupted after {complete} of {} plans", candidates.len());
         return Err(Failure::new(Kind::Interrupted, message));
     }
     Ok(printed)
+}
+
+/// Runs a plan in a process of its own: a driver that crashes costs one plan, and none finds the leavings of another.
+fn measure(args: &ValidateArgs, candidate: &Candidate) -> Result<Measured, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut command = Command::new(program);
+    command
+        .arg("run")
+        .arg(args.directory.join(&candidate.file))
+        .arg("--model")
+        .arg(&args.model)
+        .args(["--weights", &args.weights.to_string()])
+        .args(["--frames", &args.frames.to_string(), "--json"]);
+    // All maps, so that the parts of a device are the same for all plans.
+    for map in &args.map {
+        command.args(["--map", &map.to_string()]);
+    }
+    command.arg("--spare-maps");
+    let done = command.output().map_err(|error| error.to_string())?;
+    if done.status.success() {
+        return serde_json::from_slice(&done.stdout).map_err(|error| error.to_string());
+    }
+    let said = String::from_utf8_lossy(&done.stderr);
+    let said: Vec<&str> = said
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    let last = &said[said.len().saturating_sub(3)..];
+    Err(format!("{}: {}", done.status, last.join(" ")))
 }
 
 fn report(validation: &Validation) -> String {
