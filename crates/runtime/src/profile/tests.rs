@@ -15,6 +15,7 @@ use paracompile_plan::plan::Source as From;
 use paracompile_testkit::onnx::{Attribute, Graph, dtype, fixed, node, zeros};
 
 use super::run::profile_with;
+use super::tasks::in_place;
 use super::*;
 use crate::execute::Bound;
 use crate::lower::{Argument, Lowered, Phase, Source, Step, Target, Task, Unsupported};
@@ -274,7 +275,7 @@ fn a_concatenation_is_in_place_where_its_operands_are_written_here_and_seen_by_n
     };
     let bytes = Bytes::from(graph.model(17));
     let program = load_bytes("joins", &bytes, Path::new(""), &ImportOptions::default()).unwrap();
-    let found = super::tasks::in_place(&program);
+    let found = in_place(&program);
     let found: Vec<&str> = found
         .iter()
         .map(|&id| program.imported.graph.ops[id].at.output.as_str())
