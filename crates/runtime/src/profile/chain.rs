@@ -3,7 +3,7 @@
 //! A frame's launches are enqueued without waiting into a queue in order, so a task takes from the end of the one before it to its own
 //! end: launch, gaps between its kernels and events included, and what the host does only where the device waits for it.
 //! That is what a chain of the same task shows, by the device's clock and without the start and the end of the chain.
-//! Weights and packed weights come from another place each time, see [`super::stock`].
+//! Weights and packed weights come from another place each time, and results go to another one, see [`super::stock`].
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use super::statistics::real;
 use super::stock::Stock;
 use super::tasks::WiredTask;
 use crate::launch::{Launch, Place, Places, launches};
-use crate::lower::{Lowered, Phase};
+use crate::lower::{Lowered, Phase, Spec};
 use crate::opencl::{Doing, Memory, OpenclError, write};
 
 /// Places that a chain takes in turn at least and at most.
-const PLACES: (usize, usize) = (2, 24);
+const PLACES: (usize, usize) = (2, 200);
 
 /// A task that is ready to be launched.
 #[derive(Debug)]
@@ -42,48 +42,61 @@ impl Chain {
         let weights: usize = constants.map(|operand| operand.spec.bytes()).sum();
         let packed = lowered.scratch.iter().filter(|scratch| scratch.lives_on);
         let packed: usize = packed.map(|scratch| scratch.bytes).sum();
-        let read_once = weights.max(packed).max(1);
-        let count = (stock.bytes() / read_once).clamp(PLACES.0, PLACES.1);
+        let written: usize = wired.results.iter().map(Spec::bytes).sum();
+        let count = |stock: usize, bytes: usize| (stock / bytes.max(1)).clamp(PLACES.0, PLACES.1);
+        let weight_places = count(stock.bytes(), weights.max(packed));
+        let result_places = count(stock.result_bytes(), written);
         let mut shared: Vec<Option<Arc<Memory>>> = Vec::new();
         for scratch in &lowered.scratch {
             let memory = (!scratch.lives_on).then(|| context.allocate(scratch.bytes));
-            let memory = memory.transpose()?;
-            shared.push(memory);
+            shared.push(memory.transpose()?);
         }
         let mut tables = Vec::new();
         for table in &lowered.tables {
             tables.push(filled(station, table)?);
         }
-        // What the task before wrote is in the caches if it fits there, so activations lie in two places alone.
-        let mut activations = Vec::new();
+        // What the task before wrote is in the caches if it fits there, so what is read lies in two places alone.
+        let mut read = Vec::new();
         for _ in 0..PLACES.0 {
-            activations.push(Activations::new(station, stock, wired)?);
+            read.push(operands(station, stock, wired, false)?);
         }
+        let mut weights: Vec<Weights> = Vec::new();
         let mut sets = Vec::new();
-        for index in 0..count {
-            let activations = &activations[index % PLACES.0];
+        for index in 0..weight_places.max(result_places) {
+            let is_new = weights.len() < weight_places;
+            if is_new {
+                weights.push(Weights {
+                    operands: operands(station, stock, wired, true)?,
+                    packed: lowered
+                        .scratch
+                        .iter()
+                        .map(|scratch| scratch.lives_on.then(|| context.allocate(scratch.bytes)))
+                        .map(Option::transpose)
+                        .collect::<Result<_, _>>()?,
+                });
+            }
+            let weights = &weights[index % weight_places];
+            let both = weights.operands.iter().zip(&read[index % PLACES.0]);
             let mut places = Places {
-                operands: Vec::new(),
-                results: activations.results.clone(),
-                scratch: Vec::new(),
+                operands: both
+                    .map(|(weight, read)| weight.clone().or(read.clone()))
+                    .collect(),
+                results: Vec::new(),
+                scratch: weights
+                    .packed
+                    .iter()
+                    .zip(&shared)
+                    .filter_map(|(packed, shared)| packed.clone().or(shared.clone()))
+                    .collect(),
                 tables: tables.clone(),
             };
-            for (operand, read) in wired.operands.iter().zip(&activations.operands) {
-                let place = match read {
-                    Some(place) => place.clone(),
-                    None => stock.operand(context, &station.queue, operand)?,
-                };
-                places.operands.push(Some(place));
+            for result in &wired.results {
+                places.results.push(Some(stock.result(station, result)?));
             }
-            for (scratch, memory) in lowered.scratch.iter().zip(&shared) {
-                let memory = match memory {
-                    Some(memory) => Arc::clone(memory),
-                    None => context.allocate(scratch.bytes)?,
-                };
-                places.scratch.push(memory);
-            }
-            for launch in launches(context, lowered, &places, Phase::Setup)? {
-                drop(launch.enqueue(&station.queue, &[])?);
+            if is_new {
+                for launch in launches(context, lowered, &places, Phase::Setup)? {
+                    drop(launch.enqueue(&station.queue, &[])?);
+                }
             }
             sets.push(launches(context, lowered, &places, Phase::Frame)?);
         }
@@ -154,31 +167,29 @@ fn filled(station: &Station, bytes: &[u8]) -> Result<Arc<Memory>, OpenclError> {
     Ok(memory)
 }
 
-/// What a frame brings a task, and where it leaves its results.
+/// Weights of a task, and the same packed.
 #[derive(Debug)]
-struct Activations {
-    /// By position; `None` for weights.
+struct Weights {
+    /// By position; `None` for what a frame brings.
     operands: Vec<Option<Place>>,
-    results: Vec<Option<Place>>,
+    /// By scratch space; `None` for what does not live on.
+    packed: Vec<Option<Arc<Memory>>>,
 }
 
-impl Activations {
-    fn new(
-        station: &Station,
-        stock: &mut Stock,
-        wired: &WiredTask<'_>,
-    ) -> Result<Self, OpenclError> {
-        let mut operands = Vec::new();
-        for operand in &wired.operands {
-            let place = (!operand.is_constant)
-                .then(|| stock.operand(&station.context, &station.queue, operand));
-            operands.push(place.transpose()?);
-        }
-        let mut results = Vec::new();
-        for result in &wired.results {
-            let memory = station.context.allocate(result.bytes())?;
-            results.push(Some(Place { memory, first: 0 }));
-        }
-        Ok(Self { operands, results })
-    }
+/// Places of the operands that are weights, or of those that are not.
+fn operands(
+    station: &Station,
+    stock: &mut Stock,
+    wired: &WiredTask<'_>,
+    are_constant: bool,
+) -> Result<Vec<Option<Place>>, OpenclError> {
+    wired
+        .operands
+        .iter()
+        .map(|operand| {
+            (operand.is_constant == are_constant)
+                .then(|| stock.operand(&station.context, &station.queue, operand))
+                .transpose()
+        })
+        .collect()
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use paracompile_frontend::calibrate::{BaseProfile, Measurements, TimedOperator, calibrate};
 use paracompile_frontend::cost::{CostEntry, CostsFile, write_costs};
+use paracompile_frontend::ir::OpId;
 use paracompile_frontend::soc::file::{
     BoardEntry, Combine, ContentionEntry, HostEntry, Kind, LinkEntry, MemoryEntry, ModelEntry,
     Number, OperatingPointEntry, ProcessorEntry, SocFile,
@@ -18,7 +19,7 @@ use paracompile_plan::plan::{Layout, Source};
 
 use super::machine::{Machine, Station};
 use super::run::{ProfileError, ProfileReport, ProfileRequest, Profiled};
-use super::tasks::Workload;
+use super::tasks::{Workload, in_place};
 use crate::opencl::DeviceKind;
 
 /// What a class has in the base of the calibration; where it stays, nothing is known.
@@ -130,6 +131,8 @@ fn rows(facts: &Facts<'_>, report: &ProfileReport) -> Vec<TimedOperator> {
 /// The costs of every model.
 fn costs(facts: &Facts<'_>, report: &ProfileReport) -> Vec<(String, CostsFile)> {
     let mut entries: Vec<Vec<CostEntry>> = vec![Vec::new(); facts.request.models.len()];
+    let models = facts.request.models.iter();
+    let in_place: Vec<BTreeSet<OpId>> = models.map(|model| in_place(&model.program)).collect();
     for task in &report.tasks {
         for (model, members) in &facts.workloads[task.workload].uses {
             let graph = &facts.request.models[*model].program.imported.graph;
@@ -139,7 +142,14 @@ fn costs(facts: &Facts<'_>, report: &ProfileReport) -> Vec<(String, CostsFile)> 
                 inside: op.at.inside.clone(),
                 output: Some(op.at.output.clone()),
                 processor: task.processor.clone(),
-                time_s: task.seconds.median,
+                // What is in place from the start is no more than a command that does nothing.
+                time_s: if in_place[*model].contains(&members[0]) {
+                    report.processors[task.station]
+                        .launch_s
+                        .min(task.seconds.median)
+                } else {
+                    task.seconds.median
+                },
                 energy_j: None,
                 source: Source::Measured,
             });

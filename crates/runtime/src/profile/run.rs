@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use opencl3::device::Device;
 use paracompile_frontend::calibrate::CalibrateError;
 use paracompile_frontend::cost::CostsFile;
-use paracompile_frontend::ir::TensorRole;
 use paracompile_frontend::soc::file::SocFile;
 use paracompile_plan::OpClass;
 use serde::Serialize;
@@ -380,23 +379,19 @@ impl<'r> Run<'r> {
         Ok(())
     }
 
-    /// Numbers to compute with, as many as the largest model has weights.
+    /// Memory to read and write, as large as all that passes through the caches in a frame of the largest model.
     fn stocks(&mut self) -> Result<(), OpenclError> {
         const RANGE: (u64, u64) = (16 << 20, 192 << 20);
-        let weights = self.request.models.iter().map(|model| {
+        let models = self.request.models.iter().map(|model| {
             let tensors = model.program.imported.graph.tensors.iter();
-            let weights = tensors.filter(|(_, tensor)| match tensor.role {
-                TensorRole::Weight(_) => true,
-                TensorRole::Input | TensorRole::Computed(_) => false,
-            });
-            weights.map(|(_, tensor)| tensor.bytes.count()).sum::<u64>()
+            tensors.map(|(_, tensor)| tensor.bytes.count()).sum::<u64>()
         });
-        let wanted = weights.max().unwrap_or(0).clamp(RANGE.0, RANGE.1);
+        let wanted = models.max().unwrap_or(0).clamp(RANGE.0, RANGE.1);
         for memory in 0..self.machine.memories.len() {
             let stations = self.machine.inhabitants(memory);
             let least = stations.map(|station| station.bound.device.largest_allocation / 4);
-            let bytes = wanted.min(least.min().unwrap_or(u64::MAX));
-            let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+            let least = least.min().unwrap_or(u64::MAX);
+            let bytes = usize::try_from(wanted.min(least)).unwrap_or(usize::MAX);
             let station = self.machine.inhabitants(memory).next();
             let station = station.expect("a memory has a processor");
             let stock = Stock::new(&station.context, &station.queue, bytes)?;

@@ -1,8 +1,9 @@
 //! Memory of a context to measure in: numbers to read, space to write.
 //!
 //! In a frame every weight is read once, and by the next frame the whole network has passed through the caches.
-//! So weights are taken from different places of a stock that is as large as the weights of a network: what is read again was read as long
+//! So weights are taken from different places of a stock that is as large as all tensors of a network: what is read again was read as long
 //! ago as in a frame.
+//! Results go to different places of a space as large, since every result of a frame has a place of its own.
 //! Numbers lie between a quarter and five quarters, so that roots and logarithms have something to take and nothing becomes denormal.
 
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use opencl3::command_queue::CommandQueue;
 use paracompile_frontend::import::onnx::Elements;
 use paracompile_frontend::ir::DataType;
 
+use super::machine::Station;
 use crate::launch::Place;
 use crate::lower::{Operand, Spec};
 use crate::opencl::{Context, Memory, OpenclError, write};
@@ -27,27 +29,48 @@ pub(super) struct Stock {
     numbers: Arc<Memory>,
     /// Where the next weight lies.
     next: usize,
+    /// Space for results.
+    results: Arc<Memory>,
+    /// Where the next result goes.
+    next_result: usize,
 }
 
 impl Stock {
-    /// With at least `bytes` bytes of numbers.
+    /// With at least `bytes` bytes of numbers, and as many for results.
     pub(super) fn new(
         context: &Context,
         queue: &CommandQueue,
         bytes: usize,
     ) -> Result<Self, OpenclError> {
-        let bytes = bytes.next_multiple_of(PIECE);
-        let numbers = context.allocate(bytes)?;
-        let mut state = 1_u32;
-        let mut piece = Vec::with_capacity(PIECE);
-        for first in (0..bytes).step_by(PIECE) {
-            piece.clear();
-            for _ in 0..PIECE / 4 {
-                piece.extend(number(&mut state).to_le_bytes());
-            }
-            write(queue, &numbers, first, &piece)?;
+        Ok(Self {
+            numbers: numbers(context, queue, bytes)?,
+            next: 0,
+            // Written as well, so that the host has given the pages.
+            results: numbers(context, queue, bytes)?,
+            next_result: 0,
+        })
+    }
+
+    /// A place for a result: another one for each call.
+    pub(super) fn result(
+        &mut self,
+        station: &Station,
+        result: &Spec,
+    ) -> Result<Place, OpenclError> {
+        let bytes = result.bytes();
+        if bytes > self.results.bytes() {
+            self.results = numbers(&station.context, &station.queue, 2 * bytes)?;
         }
-        Ok(Self { numbers, next: 0 })
+        let first = place(&mut self.next_result, bytes, self.results.bytes());
+        Ok(Place {
+            memory: Arc::clone(&self.results),
+            first: (first / result.element_bytes()) as u64,
+        })
+    }
+
+    /// The size of the space for results in bytes.
+    pub(super) fn result_bytes(&self) -> usize {
+        self.results.bytes()
     }
 
     /// Its size in bytes.
@@ -71,18 +94,44 @@ impl Stock {
             return Ok(Place { memory, first: 0 });
         }
         if bytes > self.numbers.bytes() {
-            *self = Self::new(context, queue, 2 * bytes)?;
+            self.numbers = numbers(context, queue, 2 * bytes)?;
         }
-        if self.next + bytes > self.numbers.bytes() {
-            self.next = 0;
-        }
-        let first = (self.next / operand.spec.element_bytes()) as u64;
-        self.next = (self.next + bytes).next_multiple_of(ALIGNMENT);
+        let first = place(&mut self.next, bytes, self.numbers.bytes());
         Ok(Place {
             memory: Arc::clone(&self.numbers),
-            first,
+            first: (first / operand.spec.element_bytes()) as u64,
         })
     }
+}
+
+/// Memory of at least `bytes` bytes, filled.
+fn numbers(
+    context: &Context,
+    queue: &CommandQueue,
+    bytes: usize,
+) -> Result<Arc<Memory>, OpenclError> {
+    let bytes = bytes.next_multiple_of(PIECE);
+    let memory = context.allocate(bytes)?;
+    let mut state = 1_u32;
+    let mut piece = Vec::with_capacity(PIECE);
+    for first in (0..bytes).step_by(PIECE) {
+        piece.clear();
+        for _ in 0..PIECE / 4 {
+            piece.extend(number(&mut state).to_le_bytes());
+        }
+        write(queue, &memory, first, &piece)?;
+    }
+    Ok(memory)
+}
+
+/// The next of the places of `bytes` bytes in a space of `size`, which begins again at its end.
+fn place(next: &mut usize, bytes: usize, size: usize) -> usize {
+    if *next + bytes > size {
+        *next = 0;
+    }
+    let first = *next;
+    *next = (first + bytes).next_multiple_of(ALIGNMENT);
+    first
 }
 
 /// A number from 0.25 to 1.25, by a linear congruential generator (Numerical Recipes).
@@ -147,6 +196,15 @@ mod tests {
         for _ in 0..10_000 {
             assert!((0.25..1.25).contains(&number(&mut state)));
         }
+    }
+
+    #[test]
+    fn places_follow_each_other_and_begin_again() {
+        let mut next = 0;
+        let places: Vec<usize> = (0..4).map(|_| place(&mut next, 300, 1300)).collect();
+        assert_eq!(places, [0, 512, 0, 512]);
+        assert_eq!(place(&mut next, 1300, 1300), 0);
+        assert_eq!(place(&mut next, 1, 1300), 0);
     }
 
     #[test]

@@ -2,11 +2,11 @@
 //!
 //! Two tasks are the same if their operators, attributes, shapes, types and wiring are; names and contents of weights do not count.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use paracompile_frontend::fusion::{Storage, groups};
-use paracompile_frontend::import::onnx::{Call, Elements, Program, ValueId};
-use paracompile_frontend::ir::{OpId, OpKind};
+use paracompile_frontend::import::onnx::{Attribute, Call, Elements, Program, ValueId};
+use paracompile_frontend::ir::{OpId, OpKind, TensorId, TensorRole};
 use paracompile_plan::OpClass;
 
 use crate::execute::Lookup;
@@ -64,6 +64,55 @@ pub(super) fn workloads(models: &[ProfiledModel]) -> Vec<Workload> {
         }
     }
     workloads
+}
+
+/// The concatenations that a run does not execute, because their operands lie inside the result from the start: those along the first axis
+/// that is longer than one, of tensors that operators write, that nobody outside sees, and that lie in no other one.
+pub(super) fn in_place(program: &Program) -> BTreeSet<OpId> {
+    let graph = &program.imported.graph;
+    let storage = Storage::new(graph);
+    let mut taken: BTreeSet<TensorId> = graph
+        .outputs
+        .iter()
+        .map(|&output| storage.behind_views(output))
+        .collect();
+    let mut found = BTreeSet::new();
+    for (id, op) in graph.ops.iter() {
+        let call = &program.calls[id.index()];
+        let is_concat = call.op_type == "Concat" && call.domain.is_empty() && op.class().is_some();
+        let Some(&[output]) = is_concat.then_some(op.outputs.as_slice()) else {
+            continue;
+        };
+        let extents = &graph.tensors[output].shape.0;
+        let axis = match call.attributes.get("axis") {
+            Some(Attribute::Int(axis)) if *axis < 0 => {
+                axis + i64::try_from(extents.len()).unwrap_or(i64::MAX)
+            }
+            Some(Attribute::Int(axis)) => *axis,
+            _ => 1,
+        };
+        let before = usize::try_from(axis)
+            .ok()
+            .and_then(|axis| extents.get(..axis));
+        let owners: Vec<TensorId> = op
+            .inputs
+            .iter()
+            .flatten()
+            .map(|&operand| storage.behind_views(operand))
+            .collect();
+        let distinct: BTreeSet<TensorId> = owners.iter().copied().collect();
+        let is_written =
+            |tensor: &TensorId| matches!(graph.tensors[*tensor].role, TensorRole::Computed(_));
+        if before.is_some_and(|extents| extents.iter().all(|&extent| extent == 1))
+            && distinct.len() == call.operands.len()
+            && owners.iter().all(is_written)
+            && distinct.is_disjoint(&taken)
+        {
+            taken.extend(distinct);
+            found.insert(id);
+        }
+    }
+    found
 }
 
 /// A task with what lies outside of it.

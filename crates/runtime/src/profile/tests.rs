@@ -15,6 +15,7 @@ use paracompile_plan::plan::Source as From;
 use paracompile_testkit::onnx::{Attribute, Graph, dtype, fixed, node, zeros};
 
 use super::run::profile_with;
+use super::tasks::in_place;
 use super::*;
 use crate::execute::Bound;
 use crate::lower::{Argument, Lowered, Phase, Source, Step, Target, Task, Unsupported};
@@ -241,4 +242,43 @@ fn files_are_written_and_read_back() {
     assert!(text.contains("\"device\": \"cpu/1\""));
     Soc::from_json(&text, "soc.json").unwrap();
     paracompile_frontend::cost::read_overrides(&files.costs[0]).unwrap();
+}
+
+#[test]
+fn a_concatenation_is_in_place_where_its_operands_are_written_here_and_seen_by_nobody_else() {
+    let join = |operands: &[&str], output| {
+        node(
+            "Concat",
+            operands,
+            &[output],
+            &[("axis", Attribute::Int(1))],
+        )
+    };
+    let relu = |input, output| node("Relu", &[input], &[output], &[]);
+    let graph = Graph {
+        nodes: vec![
+            relu("x", "a"),
+            relu("a", "b"),
+            join(&["a", "b"], "ab"),
+            join(&["b", "ab"], "taken"),
+            join(&["x", "ab"], "fed"),
+            relu("taken", "y"),
+            relu("fed", "z"),
+        ],
+        constants: Vec::new(),
+        inputs: vec![fixed("x", dtype::FLOAT, &[1, 2, 3])],
+        outputs: vec![
+            fixed("y", dtype::FLOAT, &[1, 6, 3]),
+            fixed("z", dtype::FLOAT, &[1, 6, 3]),
+        ],
+        declared: Vec::new(),
+    };
+    let bytes = Bytes::from(graph.model(17));
+    let program = load_bytes("joins", &bytes, Path::new(""), &ImportOptions::default()).unwrap();
+    let found = in_place(&program);
+    let found: Vec<&str> = found
+        .iter()
+        .map(|&id| program.imported.graph.ops[id].at.output.as_str())
+        .collect();
+    assert_eq!(found, ["ab"]);
 }
