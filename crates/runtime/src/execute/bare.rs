@@ -1,4 +1,4 @@
-//! The least that enqueueing can cost: the same launches on the same queues in a bare loop, without waits between queues.
+//! Launches without a frame around them: every kernel once, one at a time, before the first frame; and a bare loop, the least that enqueueing can cost.
 
 use crate::opencl::Doing;
 
@@ -6,6 +6,30 @@ use super::RunError;
 use super::prepare::{Enqueued, Prepared};
 
 impl Prepared {
+    /// Launches every kernel once and waits for each: drivers compile and load kernels when they are first launched.
+    ///
+    /// One at a time, since `PoCL` 5.0 crashes when two devices load the same kernel at the same time.
+    /// What the kernels compute from is not there yet, and what they write is written again.
+    pub(super) fn launch_each_once(&self) -> Result<(), RunError> {
+        for node in &self.nodes {
+            let Enqueued::Task {
+                queue, variants, ..
+            } = node
+            else {
+                continue;
+            };
+            let queue = self.queues[*queue as usize].as_ref();
+            let queue = queue.expect("tasks are on compute queues");
+            for launch in variants.first().into_iter().flatten() {
+                launch.enqueue(queue, &[])?;
+                queue
+                    .finish()
+                    .doing(|| format!("launching `{}`", launch.name()))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Enqueues the launches of so many frames without waits, and returns how long the host took for each in nanoseconds.
     ///
     /// What they compute is wrong wherever an order between queues matters; the times are what this is for.

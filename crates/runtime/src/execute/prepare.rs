@@ -568,7 +568,7 @@ impl<'b> Builder<'b> {
         for after in order.stages.iter().flat_map(|stage| &stage.end) {
             is_last[after.node] = true;
         }
-        Ok(Prepared {
+        let prepared = Prepared {
             foreign,
             is_last,
             inputs: ports.of(&graph.inputs, program, BufferKind::Input)?,
@@ -587,7 +587,9 @@ impl<'b> Builder<'b> {
             labels,
             allocated: self.allocated,
             launches,
-        })
+        };
+        prepared.launch_each_once()?;
+        Ok(prepared)
     }
 }
 
