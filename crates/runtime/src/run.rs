@@ -106,6 +106,22 @@ pub fn run(
         ..Options::for_plan(task.plan)
     };
     let prepared = prepare(task.plan, task.program, bound, task.constants, settings)?;
+    let done = measure(task, bound, inputs, options, interrupted, &prepared);
+    if matches!(done, Err(RunError::Stuck { .. })) {
+        // Whatever belongs to a device that hangs would hang when it is released.
+        std::mem::forget(prepared);
+    }
+    done
+}
+
+fn measure(
+    task: &Task<'_>,
+    bound: &[Bound],
+    inputs: &[Vec<u8>],
+    options: &RunOptions<'_>,
+    interrupted: &AtomicBool,
+    prepared: &Prepared,
+) -> Result<Run, RunError> {
     prepared.set_inputs(inputs)?;
     let request = |mode, frames| Request {
         mode,
@@ -133,7 +149,7 @@ pub fn run(
         devices: devices(bound),
         is_paced: options.is_paced,
     };
-    let mut measured = measured(&subject, &prepared, &alone, &timeline);
+    let mut measured = measured(&subject, prepared, &alone, &timeline);
     measured.energy_nj = energy_a_frame(&energies, bound, timeline.frames.len());
     Ok(Run {
         measured,

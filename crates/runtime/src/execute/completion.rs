@@ -13,7 +13,7 @@ use crate::opencl::{Context, OpenclError};
 /// Whether something ended well; a negative code of OpenCL if not.
 pub(crate) type Ended = Result<(), cl_int>;
 
-type Callback = Box<dyn FnOnce(Ended) + Send>;
+pub(super) type Callback = Box<dyn FnOnce(Ended) + Send>;
 
 /// Calls `then` when `event` has ended, from a thread of the driver: it must not block.
 pub(crate) fn when_ended(

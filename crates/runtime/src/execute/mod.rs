@@ -30,6 +30,8 @@ mod stream;
 
 mod timeline;
 
+mod watch;
+
 pub use error::RunError;
 pub use memory::{Bound, Sharing};
 pub use order::{After, Node, Order, StageEnds, Work, order};
@@ -40,6 +42,7 @@ pub use stream::{Feed, Mode, Request, Sink};
 pub use timeline::{Frame, Overtaken, Span, Timeline};
 
 pub(crate) use clock::Clock;
-pub(crate) use completion::{Completion, Ended, Signal, when_ended};
+pub(crate) use completion::{Completion, Ended, Signal};
 pub(crate) use memory::Store;
 pub(crate) use moves::{Move, Mover};
+pub(crate) use watch::{Watcher, notify};

@@ -17,6 +17,7 @@ use super::memory::{Bound, Home, Join, Layout, Sharing, Store, is_compute};
 use super::moves::Mover;
 use super::order::{Order, Work, order};
 use super::planned::{Lookup, Planned, Source};
+use super::watch::Watcher;
 use super::{RunError, delay};
 
 /// How a plan is prepared.
@@ -51,6 +52,8 @@ pub struct Prepared {
     pub(super) nodes: Vec<Enqueued>,
     /// By queue of the plan; compute queues alone.
     pub(super) queues: Vec<Option<CommandQueue>>,
+    /// Who learns of the ends of its events, by queue of the plan; the driver calls back where there is nobody.
+    pub(super) watchers: Vec<Option<Watcher>>,
     /// A queue in order of each context, for the host's own reads and writes.
     pub(super) host_queues: Vec<CommandQueue>,
     /// Device time to host time, by queue of the plan.
@@ -250,6 +253,7 @@ struct Builder<'b> {
     plan: &'b Plan,
     layout: Layout,
     queues: Vec<Option<CommandQueue>>,
+    watchers: Vec<Option<Watcher>>,
     host_queues: Vec<CommandQueue>,
     offsets: Vec<i64>,
     clock: Clock,
@@ -269,6 +273,7 @@ impl<'b> Builder<'b> {
         clock: Clock,
     ) -> Result<Self, RunError> {
         let mut queues = Vec::new();
+        let mut watchers = Vec::new();
         let mut offsets = Vec::new();
         // Parts of a device have its clock, so what runs on them is ordered exactly.
         let mut known: HashMap<usize, i64> = HashMap::new();
@@ -279,6 +284,7 @@ impl<'b> Builder<'b> {
                 .find(|bound| bound.processor == queue.processor);
             let (Some(bound), true) = (bound, is_compute) else {
                 queues.push(None);
+                watchers.push(None);
                 offsets.push(0);
                 continue;
             };
@@ -292,6 +298,7 @@ impl<'b> Builder<'b> {
             known.insert(device, of_device);
             offsets.push(of_device);
             queues.push(Some(queue));
+            watchers.push(Watcher::for_device(bound.device.kind));
         }
         let host_queues = layout
             .contexts
@@ -303,6 +310,7 @@ impl<'b> Builder<'b> {
             plan,
             layout,
             queues,
+            watchers,
             host_queues,
             offsets,
             clock,
@@ -578,6 +586,7 @@ impl<'b> Builder<'b> {
             options,
             nodes,
             queues: self.queues,
+            watchers: self.watchers,
             host_queues: self.host_queues,
             offsets: self.offsets,
             stores: self.stores,

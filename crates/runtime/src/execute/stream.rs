@@ -10,12 +10,13 @@ use opencl3::types::cl_event;
 use crate::opencl::{Doing, OpenclError, code_name, read, write};
 
 use super::RunError;
-use super::completion::{Completion, Countdown, Signal, when_ended};
+use super::completion::{Completion, Countdown, Signal};
 use super::memory::Store;
 use super::moves::Move;
 use super::order::{After, Order, Work};
 use super::prepare::{Enqueued, Prepared};
 use super::timeline::{Frame, Span, Timeline};
+use super::watch::{Watcher, notify};
 
 /// When frames are admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,6 +173,8 @@ struct Ended {
 
 /// A node of a frame under way.
 struct Fired {
+    /// Its queue.
+    queue: u32,
     /// The first and last event, of a task.
     events: Option<(Event, Option<Event>)>,
     /// The end, of a move.
@@ -240,6 +243,29 @@ impl Stream<'_> {
         }
         self.admitted[slot] = (admitted, self.prepared.clock.now() - admitted);
         Ok(())
+    }
+
+    fn watcher(&self, queue: u32) -> Option<&Watcher> {
+        self.prepared.watchers[queue as usize].as_ref()
+    }
+
+    /// Calls `then` when a node has ended.
+    fn when_ended(
+        &self,
+        fired: &Fired,
+        then: impl FnOnce(super::completion::Ended) + Send + 'static,
+    ) -> Result<(), OpenclError> {
+        match (&fired.completion, &fired.events) {
+            (Some(completion), _) => {
+                completion.when_ended(then);
+                Ok(())
+            }
+            (None, Some((first, last))) => {
+                let event = last.as_ref().unwrap_or(first).get();
+                notify(self.watcher(fired.queue), event, then)
+            }
+            (None, None) => Ok(()),
+        }
     }
 
     /// What node `node` of frame `frame` waits for and may still be under way.
@@ -334,12 +360,13 @@ impl Stream<'_> {
                 });
                 for fired in self.waits(frame, node) {
                     let countdown = Arc::clone(&countdown);
-                    fired.when_ended(move |ended| countdown.tick(ended))?;
+                    self.when_ended(fired, move |ended| countdown.tick(ended))?;
                 }
                 countdown.tick(Ok(()));
                 let ended = Arc::clone(&self.ended);
                 completion.when_ended(move |_| ended.tell());
                 Ok(Fired {
+                    queue: self.prepared.order.nodes[node].queue,
                     events: None,
                     completion: Some(completion),
                     signals,
@@ -351,15 +378,17 @@ impl Stream<'_> {
     /// A task that was enqueued, with what stands for its end elsewhere.
     fn fired_task(&self, node: usize, events: (Event, Option<Event>)) -> Result<Fired, RunError> {
         let last = events.1.as_ref().unwrap_or(&events.0).get();
+        let queue = self.prepared.order.nodes[node].queue;
+        let watcher = self.watcher(queue);
         let mut signals = Vec::new();
         for &other in &self.prepared.foreign[node] {
             let signal = Arc::new(Signal::new(&self.prepared.layout.contexts[other])?);
             signals.push((other, Arc::clone(&signal)));
-            when_ended(last, move |ended| signal.end(ended))?;
+            notify(watcher, last, move |ended| signal.end(ended))?;
         }
         if self.prepared.is_last[node] {
             let ended = Arc::clone(&self.ended);
-            when_ended(last, move |_| ended.tell())?;
+            notify(watcher, last, move |_| ended.tell())?;
         }
         if !self.prepared.foreign[node].is_empty()
             && let Enqueued::Task { queue, .. } = &self.prepared.nodes[node]
@@ -368,6 +397,7 @@ impl Stream<'_> {
             queue.flush().doing(|| "submitting a frame".to_owned())?;
         }
         Ok(Fired {
+            queue,
             events: Some(events),
             completion: None,
             signals,
@@ -512,20 +542,6 @@ impl Fired {
             (Some((_, signal)), _) => Some(signal.handle()),
             (None, Some((first, last))) => Some(last.as_ref().unwrap_or(first).get()),
             (None, None) => None,
-        }
-    }
-
-    fn when_ended(
-        &self,
-        then: impl FnOnce(super::completion::Ended) + Send + 'static,
-    ) -> Result<(), OpenclError> {
-        match (&self.completion, &self.events) {
-            (Some(completion), _) => {
-                completion.when_ended(then);
-                Ok(())
-            }
-            (None, Some((first, last))) => when_ended(last.as_ref().unwrap_or(first).get(), then),
-            (None, None) => Ok(()),
         }
     }
 

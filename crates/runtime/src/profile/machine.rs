@@ -9,7 +9,7 @@ use opencl3::command_queue::CommandQueue;
 use opencl3::device::Device;
 use opencl3::types::cl_device_id;
 
-use crate::execute::Bound;
+use crate::execute::{Bound, Watcher};
 use crate::lower::Target;
 use crate::opencl::{Context, DeviceKind, OpenclError, QueueOrder};
 
@@ -24,6 +24,8 @@ pub(super) struct Station {
     pub(super) memory: usize,
     /// In order, with profiling.
     pub(super) queue: CommandQueue,
+    /// Who learns of the ends of its events, as in a run.
+    pub(super) watcher: Option<Watcher>,
 }
 
 /// Everything that is measured.
@@ -63,6 +65,7 @@ impl Machine {
             };
             let context = Arc::clone(&machine.contexts[memory]);
             machine.stations.push(Station {
+                watcher: Watcher::for_device(processor.device.kind),
                 bound: processor.clone(),
                 target: processor.target(),
                 queue: context.queue(Device::new(processor.id), QueueOrder::InOrder)?,

@@ -15,7 +15,7 @@ use super::machine::{HOST, Machine, Station};
 use super::probe::{flush, probe};
 use super::sampling::{MOVES, Stopped, sample};
 use super::statistics::{line, real};
-use crate::execute::{Clock, Completion, Ended, Move, Mover, Signal, Store, when_ended};
+use crate::execute::{Clock, Completion, Ended, Move, Mover, Signal, Store, notify};
 use crate::launch::Launch;
 use crate::opencl::OpenclError;
 
@@ -179,7 +179,7 @@ impl Pair<'_, '_> {
             match (&from.device, &signals.0[hop]) {
                 (Some((station, launch)), Some(signal)) => {
                     let event = launch.enqueue(&station.queue, &[signal.handle()])?;
-                    when_ended(event.get(), send)?;
+                    notify(station.watcher.as_ref(), event.get(), send)?;
                 }
                 _ => before.when_ended(send),
             }
