@@ -4,7 +4,7 @@ CARGO ?= cargo
 VENV := .venv
 BINARY := target/release/paracompile
 
-.PHONY: demo demo-runtime opencl test setup build lint doc conformance bench bench-mapping results deny clean
+.PHONY: demo demo-runtime opencl test setup build lint doc conformance compare bench bench-mapping results deny clean
 
 demo: build ## map Inception-v4 on the VIM3's profile and show the front
 	$(BINARY) models/inception_v4.onnx --soc vim3
@@ -29,12 +29,14 @@ lint: setup ## formatting and clippy, warnings denied
 	$(CARGO) fmt --all --check
 	$(CARGO) lint
 
-# In the profile of `build`, whose features and solver it shares.
+# Examples ask for the features that tests have, so that the solver of `test` and `lint` serves here too.
 doc: setup ## API documentation, warnings denied
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --lib --examples
 
-conformance: build opencl $(VENV)/installed ## compare with onnx, jsonschema and others, in a virtual environment
-	$(VENV)/bin/python -m pytest -q conformance
+conformance: build compare ## compare with onnx, jsonschema and others, in a virtual environment
+
+compare: opencl $(VENV)/installed ## the same with the binaries that PARACOMPILE and PARARUN name
+	$(VENV)/bin/python -m pytest -q conformance -n 2 --dist worksteal
 
 $(VENV)/installed: conformance/requirements.txt
 	@scripts/install-build-dependencies.sh python

@@ -163,6 +163,9 @@ const OWNED: &[(&str, &[&str])] = &[
         &[
             "crates/frontend/src/import/onnx/wire.rs",
             "crates/frontend/src/import/onnx/decode.rs",
+            // Tensors in files of their own, and constants spliced into models.
+            "crates/frontend/src/import/onnx/stored_bytes.rs",
+            "crates/frontend/src/import/onnx/supplement.rs",
             // Names the error of the decoder as its source.
             "crates/frontend/src/import/onnx/error.rs",
         ],

@@ -2,6 +2,8 @@
 //!
 //! `cargo bench -p paracompile-runtime --bench overhead`
 
+#![expect(clippy::print_stdout, reason = "the report")]
+
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;

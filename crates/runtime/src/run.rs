@@ -13,7 +13,7 @@ use crate::execute::{
     Bound, Mode, Options, Order, Prepared, Request, RunError, Sharing, Subject, Timeline, measured,
     prepare,
 };
-use crate::meter::{Energy, EnergyMeter, Part};
+use crate::meter::{Energy, EnergyMeter, Part, Running};
 use crate::opencl::DeviceKind;
 
 /// How a plan is run.
@@ -138,7 +138,7 @@ fn measure(
     };
     let metering = options.meter.map(EnergyMeter::start);
     let timeline = prepared.run(request(mode, options.frames), None, None)?;
-    let energies = metering.map(|running| running.stop()).unwrap_or_default();
+    let energies = metering.map(Running::stop).unwrap_or_default();
     if timeline.frames.is_empty() {
         return Err(RunError::Interrupted { complete: 0 });
     }

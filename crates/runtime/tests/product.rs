@@ -445,10 +445,12 @@ fn pointwise_operators_are_done_behind_a_convolution() {
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "tasks list optional wires")]
 fn outside(position: usize) -> Option<Wire> {
     Some(Wire::Outside(position))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "tasks list optional wires")]
 fn inside(site: usize) -> Option<Wire> {
     Some(Wire::Inside { site, result: 0 })
 }
@@ -553,8 +555,8 @@ fn activations_are_the_same_behind_a_product_as_alone() {
         };
         let [cpu, _] = targets();
         let fused = lower_task(&task, &cpu).unwrap();
-        let launched = fused.steps.iter().map(|step| step.kernel);
-        assert_eq!(launched.last(), Some("product"), "{name}");
+        let mut launched = fused.steps.iter().map(|step| step.kernel);
+        assert_eq!(launched.next_back(), Some("product"), "{name}");
         let found = run(&fused, &[&left, &right], &product.shape);
         let alone = run(&lower(&behind, &cpu).unwrap(), &[&product], &product.shape);
         found.assert_close(&alone, name);

@@ -18,8 +18,9 @@ impl Prepared {
             else {
                 continue;
             };
-            let queue = self.queues[*queue as usize].as_ref();
-            let queue = queue.expect("tasks are on compute queues");
+            let Some(queue) = &self.queues[*queue as usize] else {
+                continue;
+            };
             for launch in variants.first().into_iter().flatten() {
                 launch.enqueue(queue, &[])?;
                 queue
@@ -44,8 +45,9 @@ impl Prepared {
                 else {
                     continue;
                 };
-                let queue = self.queues[*queue as usize].as_ref();
-                let queue = queue.expect("tasks are on compute queues");
+                let Some(queue) = &self.queues[*queue as usize] else {
+                    continue;
+                };
                 for launch in &variants[frame % variants.len()] {
                     launch.enqueue(queue, &[])?;
                 }

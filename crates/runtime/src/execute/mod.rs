@@ -1,8 +1,8 @@
 //! Execution of a plan: everything is prepared once, and a frame only enqueues.
 //!
-//! [`order`] dissolves the plan's markers into waits of nodes on nodes, [`planned`] resolves tasks, [`memory`] decides which buffers are one and
-//! allocates them, [`prepare`] builds launches for every copy, [`stream`] enqueues frames and takes the times of their events.
-//! What crosses contexts goes through the host: [`moves`].
+//! `order` dissolves the plan's markers into waits of nodes on nodes, `planned` resolves tasks, `memory` decides which buffers are one and
+//! allocates them, `prepare` builds launches for every copy, `stream` enqueues frames and takes the times of their events.
+//! What crosses contexts goes through the host: `moves`.
 
 mod bare;
 

@@ -74,11 +74,11 @@ impl DeviceKind {
 
 /// All devices, in a fixed order.
 pub fn devices() -> Result<Vec<DeviceInfo>, OpenclError> {
+    const NO_PLATFORM: i32 = -1001;
+    const NO_DEVICE: i32 = -1;
     // PoCL 3.1 finds its devices when it is first asked, and crashes if another thread asks meanwhile.
     static ASKING: Mutex<()> = Mutex::new(());
     let _one_at_a_time = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
-    const NO_PLATFORM: i32 = -1001;
-    const NO_DEVICE: i32 = -1;
     let platforms = match get_platforms() {
         Ok(platforms) => platforms,
         Err(error) if error.0 == NO_PLATFORM => Vec::new(),

@@ -1,8 +1,8 @@
 //! Profiles that are measured: what the operators of models take on the devices of this machine, and everything else that a profile says.
 //!
-//! [`profile`] goes through it in order: [`machine`] makes contexts and queues; [`probe`] and [`moves`] measure what lies between
-//! operators; [`tasks`] finds the distinct tasks of the models, [`chain`] and [`sampling`] measure each; [`contention`] runs processors
-//! together; [`power`] reads meters; [`document`] writes it down.
+//! [`profile`] goes through it in order: `machine` makes contexts and queues; `probe` and `moves` measure what lies between
+//! operators; `tasks` finds the distinct tasks of the models, `chain` and `sampling` measure each; `contention` runs processors
+//! together; `power` reads meters; `document` writes it down.
 //! A task is measured as a frame runs it: lowered by the same code, back to back in a queue in order, with weights that are not in a cache.
 
 mod statistics;

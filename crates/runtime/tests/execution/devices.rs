@@ -17,11 +17,8 @@ pub(crate) struct Parts {
 /// The machine's CPU, with at least four compute units.
 pub(crate) fn cpu() -> DeviceInfo {
     UNITS.call_once(|| {
+        #[expect(unsafe_code, reason = "the driver reads the environment")]
         // SAFETY: every test comes through here before it asks for a device, so no other thread reads the environment meanwhile.
-        #[expect(
-            unsafe_code,
-            reason = "the driver reads its settings from the environment"
-        )]
         unsafe {
             std::env::set_var("POCL_MAX_PTHREAD_COUNT", "4");
         }

@@ -11,8 +11,6 @@ use crate::network::{
     PLANS, Reference, bytes, constants, difference, floats, input, plan, program,
 };
 
-const NEVER: AtomicBool = AtomicBool::new(false);
-
 fn request(frames: usize, interrupted: &AtomicBool) -> Request<'_> {
     Request {
         mode: Mode::Stream,
@@ -48,7 +46,7 @@ fn check(name: &str, frames: usize, options: Options) {
             "{name}, frame {frame}: off by {difference}"
         );
     };
-    let never = NEVER;
+    let never = AtomicBool::new(false);
     let timeline = prepared
         .run(request(frames, &never), Some(&mut feed), Some(&mut sink))
         .unwrap();

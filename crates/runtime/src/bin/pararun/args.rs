@@ -76,7 +76,7 @@ Examples:
   pararun tune
   pararun tune --device gpu")]
     Tune(TuneArgs),
-    /// Measure products beside CLBlast's, and convolutions of published networks, on a device
+    /// Measure products, beside another library's where it is installed, and convolutions of published networks
     #[command(after_help = "\
 Examples:
   pararun bench

@@ -93,6 +93,8 @@ pub(crate) fn run(error: &RunError, plan: &Path) -> Failure {
         RunError::TornMemory { .. } => Failure::from_error(Kind::Device, error).with_help(
             "bind them to devices of one platform, or map the network with a profile that gives each a memory of its own",
         ),
-        _ => Failure::from_error(Kind::Device, error),
+        RunError::Unbound(_) | RunError::Failed { .. } | RunError::Stuck { .. } | _ => {
+            Failure::from_error(Kind::Device, error)
+        }
     }
 }
