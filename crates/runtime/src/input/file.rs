@@ -4,8 +4,11 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use bytes::Bytes;
+use paracompile_frontend::import::onnx;
+
+use super::npy;
 use super::tensor::HostTensor;
-use super::{npy, tensor_proto};
 
 /// A tensor file that cannot be read: the user's fault.
 #[derive(Debug, thiserror::Error)]
@@ -42,9 +45,9 @@ pub fn read_tensor(path: &Path, most_bytes: u64) -> Result<HostTensor, TensorFil
     /// Headers and the encoding of integers.
     const SLACK: u64 = 1 << 16;
     let extension = path.extension().and_then(|extension| extension.to_str());
-    let read = match extension {
-        Some("npy") => npy::read,
-        Some("pb") => tensor_proto::read,
+    let is_npy = match extension {
+        Some("npy") => true,
+        Some("pb") => false,
         Some(_) | None => {
             return Err(TensorFileError::Name {
                 path: path.to_owned(),
@@ -70,5 +73,15 @@ pub fn read_tensor(path: &Path, most_bytes: u64) -> Result<HostTensor, TensorFil
             "it is much larger than the {most_bytes} bytes that are expected"
         )));
     }
-    read(&bytes).map_err(content)
+    if is_npy {
+        return npy::read(&bytes).map_err(content);
+    }
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let tensor = onnx::read_tensor(&Bytes::from(bytes), folder);
+    let tensor = tensor.map_err(|error| content(error.to_string()))?;
+    Ok(HostTensor {
+        dtype: tensor.dtype,
+        shape: tensor.shape,
+        bytes: tensor.bytes,
+    })
 }

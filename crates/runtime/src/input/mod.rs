@@ -4,8 +4,6 @@ mod tensor;
 
 mod npy;
 
-mod tensor_proto;
-
 mod file;
 
 mod random;
