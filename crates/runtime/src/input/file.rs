@@ -64,6 +64,10 @@ pub fn read_tensor(path: &Path, most_bytes: u64) -> Result<HostTensor, TensorFil
     };
     let most = most_bytes.saturating_mul(3).saturating_add(SLACK);
     let mut bytes = Vec::new();
+    // Asked before opening: a pipe that nobody writes to would block there for ever.
+    if !std::fs::metadata(path).map_err(io)?.is_file() {
+        return Err(content("it is not a regular file".to_owned()));
+    }
     let file = File::open(path).map_err(io)?;
     file.take(most.saturating_add(1))
         .read_to_end(&mut bytes)

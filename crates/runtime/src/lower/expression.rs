@@ -79,7 +79,8 @@ fn without_parameters(op_type: &str) -> Option<&'static str> {
         "Mish" => "(x * tanh(fmax(x, 0.0f) + log1p(exp(-fabs(x)))))",
         "Neg" => "(-x)",
         "Reciprocal" => "(1.0f / x)",
-        "Relu" => "fmax(x, 0.0f)",
+        // Unlike fmax it keeps what is not a number.
+        "Relu" => "(x < 0.0f ? 0.0f : x)",
         "Round" => "rint(x)",
         "Sigmoid" => "(1.0f / (1.0f + exp(-x)))",
         "Sign" => "sign(x)",

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &RunArgs, interrupted: &AtomicBool) -> Result<ExitCode, 
     let done = run_plan(&task, &bound, &inputs, &options, interrupted);
     progress.clear();
     let run = done.map_err(|error| problems::run(&error, &args.plan.plan))?;
-    write_files(args, &plan, &program, &binding, &run)?;
+    write_files(args, &plan, &program, &constants, &run)?;
     let text = if args.json {
         let text = serde_json::to_string_pretty(&run.measured);
         text.map_err(|error| Failure::from_error(Kind::Bug, &error))? + "\n"
@@ -108,7 +108,7 @@ fn write_files(
     args: &RunArgs,
     plan: &Plan,
     program: &Program,
-    binding: &Binding,
+    constants: &BTreeMap<ValueId, Vec<u8>>,
     run: &Run,
 ) -> Result<(), Failure> {
     let file = |error: &dyn std::error::Error| Failure::from_error(Kind::File, error);
@@ -124,21 +124,27 @@ fn write_files(
         write_trace(path, *format, &trace).map_err(|error| file(&error))?;
     }
     if let Some(folder) = &args.output {
-        let named = program.imported.graph.outputs.iter().zip(&run.outputs);
-        let outputs: Vec<(String, HostTensor)> = named
-            .map(|(&id, bytes)| {
-                let value = program.value_of(id);
-                let tensor = HostTensor {
-                    dtype: value.dtype,
-                    shape: value.shape.clone(),
-                    bytes: bytes.clone(),
-                };
-                (program.imported.graph.tensors[id].name.clone(), tensor)
-            })
-            .collect();
+        let computed = program.imported.graph.outputs.iter();
+        let computed = computed.map(|id| program.tensors[id.index()]);
+        let computed: BTreeMap<ValueId, &Vec<u8>> = computed.zip(&run.outputs).collect();
+        let mut outputs: Vec<(String, HostTensor)> = Vec::new();
+        for &id in &program.outputs {
+            let value = &program.values[id];
+            // An output that no input can change is a constant, and no plan computes it.
+            let bytes = computed.get(&id).copied().or_else(|| constants.get(&id));
+            let Some(bytes) = bytes else {
+                let message = format!("output `{}` has no elements that are known", value.name);
+                return Err(Failure::new(Kind::Bug, message));
+            };
+            let tensor = HostTensor {
+                dtype: value.dtype,
+                shape: value.shape.clone(),
+                bytes: bytes.clone(),
+            };
+            outputs.push((value.name.clone(), tensor));
+        }
         write_outputs(folder, &outputs).map_err(|error| file(&error))?;
     }
-    debug_assert!(!binding.processors.is_empty());
     Ok(())
 }
 
