@@ -10,8 +10,8 @@ use paracompile_plan::measured::Measured;
 use paracompile_plan::{Joules, Nanojoules, Plan, check_structure};
 
 use crate::execute::{
-    Bound, Mode, Options, Order, Prepared, Request, RunError, Sharing, Subject, Timeline, measured,
-    prepare,
+    Bound, Delays, Mode, Options, Order, Prepared, Request, RunError, Sharing, Subject, Timeline,
+    measured, prepare,
 };
 use crate::meter::{Energy, EnergyMeter, Part, Running};
 use crate::opencl::DeviceKind;
@@ -30,7 +30,7 @@ pub struct RunOptions<'o> {
     /// Seconds without progress after which a run is given up.
     pub patience: Duration,
     /// Random delays on devices, for tests.
-    pub delays: Option<u64>,
+    pub delays: Option<Delays>,
     /// Whose devices share a context.
     pub sharing: Sharing,
     /// What measures energy, if anything does.

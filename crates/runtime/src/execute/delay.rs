@@ -14,8 +14,37 @@ const SOURCE: Source = Source {
 /// Bytes that a delay writes.
 pub(super) const SINK_BYTES: usize = 4;
 
-/// Steps of the delays: from nothing much to about a millisecond.
-const STEPS: [i32; 6] = [1, 1_000, 10_000, 50_000, 100_000, 400_000];
+/// Steps of the delays: from nothing much to some milliseconds.
+const STEPS: [i32; 7] = [1, 1_000, 10_000, 50_000, 100_000, 400_000, 1_600_000];
+
+/// Delays before tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delays {
+    /// Of random lengths up to about a millisecond, or none, by a seed.
+    Random(u64),
+    /// The longest before every task, so that tasks that may overlap do.
+    Longest,
+}
+
+impl Delays {
+    /// Which of the delays comes next; none where there is no such one.
+    pub(super) fn pick(self, random: u64) -> usize {
+        match self {
+            Self::Random(_) => {
+                usize::try_from(random % 7).map_or(0, |pick| pick + usize::from(pick == 6))
+            }
+            Self::Longest => STEPS.len() - 1,
+        }
+    }
+
+    /// Where random numbers begin.
+    pub(super) const fn seed(self) -> u64 {
+        match self {
+            Self::Random(seed) => seed,
+            Self::Longest => 0,
+        }
+    }
+}
 
 /// Delays of several lengths.
 pub(super) fn launches(context: &Context, sink: &Arc<Memory>) -> Result<Vec<Launch>, OpenclError> {

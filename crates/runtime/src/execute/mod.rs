@@ -32,6 +32,7 @@ mod timeline;
 
 mod watch;
 
+pub use delay::Delays;
 pub use error::RunError;
 pub use memory::{Bound, Sharing};
 pub use order::{After, Node, Order, StageEnds, Work, order};

@@ -12,13 +12,14 @@ use crate::launch::{Launch, Place, Places, launches};
 use crate::lower::{Lowered, Phase, Scratch, Spec, Unsupported, Wire, lower_task};
 use crate::opencl::{Context, Doing, Memory, OpenclError, QueueOrder, write};
 
+use super::RunError;
 use super::clock::{Clock, offset};
+use super::delay::{self, Delays};
 use super::memory::{Bound, Home, Join, Layout, Sharing, Store, is_compute};
 use super::moves::Mover;
 use super::order::{Order, Work, order};
 use super::planned::{Lookup, Planned, Source};
 use super::watch::Watcher;
-use super::{RunError, delay};
 
 /// How a plan is prepared.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +27,7 @@ pub struct Options {
     /// Frames under way at most: a power of two, and more than stages for full throughput.
     pub depth: usize,
     /// Random delays before tasks, to try out orders that do not happen by themselves.
-    pub delays: Option<u64>,
+    pub delays: Option<Delays>,
     /// Whose devices share a context.
     pub sharing: Sharing,
 }

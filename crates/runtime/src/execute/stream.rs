@@ -11,6 +11,7 @@ use crate::opencl::{Doing, OpenclError, code_name, read, write};
 
 use super::RunError;
 use super::completion::{Completion, Countdown, Signal};
+use super::delay::Delays;
 use super::memory::Store;
 use super::moves::Move;
 use super::order::{After, Order, Work};
@@ -154,7 +155,7 @@ impl Prepared {
             ended: Arc::new(Ended::default()),
             feed,
             sink,
-            random: self.options.delays.unwrap_or(0) | 1,
+            random: self.options.delays.map_or(0, Delays::seed) | 1,
         };
         let result = stream.run();
         if result.is_err() {
@@ -295,8 +296,12 @@ impl Stream<'_> {
                 // A delay counts as the beginning of its task.
                 if let Some(delays) = self.prepared.delays.get(queue) {
                     self.random = next(self.random);
-                    let pick = usize::try_from(self.random % 7).unwrap_or(0);
-                    if let Some(delay) = delays.get(pick) {
+                    let pick = self
+                        .prepared
+                        .options
+                        .delays
+                        .map(|delays| delays.pick(self.random));
+                    if let Some(delay) = pick.and_then(|pick| delays.get(pick)) {
                         events = Some((delay.enqueue(queue_of, &wait)?, None));
                     }
                 }
@@ -508,13 +513,15 @@ impl Stream<'_> {
     }
 
     /// Fails whatever still waits for the host, so that nothing waits for ever.
-    fn give_up(&self) {
+    fn give_up(&mut self) {
         const GIVEN_UP: i32 = -9998;
         for fired in self.window.iter().flatten() {
             for (_, signal) in &fired.signals {
                 signal.end(Err(GIVEN_UP));
             }
         }
+        // Drivers do not expect events to be released that have not ended; PoCL 3.1 aborts.
+        std::mem::forget(std::mem::take(&mut self.window));
     }
 }
 

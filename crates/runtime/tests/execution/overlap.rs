@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use paracompile_runtime::execute::{
-    Mode, Options, Order, Request, Sharing, Span, Timeline, Work, prepare,
+    Delays, Mode, Options, Order, Request, Sharing, Span, Timeline, Work, prepare,
 };
 
 use crate::devices::parts;
@@ -13,9 +13,9 @@ use crate::network::{bytes, constants, input, plan, program};
 fn run(name: &str, sharing: Sharing) -> (Order, Timeline) {
     let (program, plan) = (program(), plan(name));
     let parts = parts(&plan);
-    // Tasks of a few microseconds need not meet on a busy machine; delayed ones take about a millisecond.
+    // Tasks of a few microseconds need not meet on a busy machine; delayed ones take some milliseconds.
     let options = Options {
-        delays: Some(3),
+        delays: Some(Delays::Longest),
         sharing,
         ..Options::for_plan(&plan)
     };
@@ -25,7 +25,7 @@ fn run(name: &str, sharing: Sharing) -> (Order, Timeline) {
     let interrupted = AtomicBool::new(false);
     let request = Request {
         mode: Mode::Stream,
-        frames: 60,
+        frames: 30,
         patience: Duration::from_secs(60),
         interrupted: &interrupted,
     };

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use paracompile_runtime::execute::{Mode, Options, Request, Sharing, prepare};
+use paracompile_runtime::execute::{Delays, Mode, Options, Request, Sharing, prepare};
 use paracompile_runtime::run;
 
 use crate::devices::parts;
@@ -88,7 +88,7 @@ fn a_thousand_frames_with_random_delays_lose_nothing() {
         ("three-hybrid-2", Sharing::Memory),
     ] {
         let options = Options {
-            delays: Some(11),
+            delays: Some(Delays::Random(11)),
             sharing,
             ..Options::for_plan(&plan(name))
         };

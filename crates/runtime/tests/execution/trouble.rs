@@ -3,10 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use paracompile_runtime::execute::{Mode, Options, Request, RunError, prepare};
+use paracompile_runtime::execute::{Delays, Mode, Options, Request, RunError, Sharing, prepare};
+use paracompile_runtime::lower::Source;
+use paracompile_runtime::opencl::{Context, OpenclError};
 use paracompile_runtime::run;
 
-use crate::devices::parts;
+use crate::devices::{cpu, parts};
 use crate::network::{bytes, constants, input, plan, program};
 
 #[test]
@@ -68,4 +70,54 @@ fn an_interrupt_ends_the_stream_with_the_frames_that_are_complete() {
     let timeline = prepared.run(request, None, Some(&mut sink)).unwrap();
     assert!(timeline.is_interrupted);
     assert!(timeline.frames.len() >= 21 && timeline.frames.len() < 60);
+}
+
+#[test]
+fn a_kernel_that_does_not_build_comes_with_what_the_compiler_says() {
+    const BROKEN: Source = Source {
+        name: "broken.cl",
+        text: "__kernel void broken(void) { this is no language; }",
+    };
+    let context = Context::new(&[cpu().device.id()]).unwrap();
+    let error = context.kernel(BROKEN, "", "broken").unwrap_err();
+    let OpenclError::Build {
+        source_name, log, ..
+    } = &error
+    else {
+        panic!("{error}");
+    };
+    assert_eq!(*source_name, "broken.cl");
+    assert!(!log.trim().is_empty());
+}
+
+#[test]
+fn memory_that_nobody_has_is_an_error() {
+    let context = Context::new(&[cpu().device.id()]).unwrap();
+    let error = context.allocate(1 << 46).unwrap_err();
+    assert!(matches!(error, OpenclError::OutOfMemory { .. }), "{error}");
+}
+
+#[test]
+fn a_run_that_makes_no_progress_is_given_up() {
+    let (program, plan) = (program(), plan("three-hybrid-2"));
+    let parts = parts(&plan);
+    let constants = constants(&program);
+    let options = Options {
+        delays: Some(Delays::Longest),
+        sharing: Sharing::Memory,
+        ..Options::for_plan(&plan)
+    };
+    let prepared = prepare(&plan, &program, &parts.bound, &constants, options).unwrap();
+    prepared.set_inputs(&[bytes(&input(0))]).unwrap();
+    let interrupted = AtomicBool::new(false);
+    let request = Request {
+        mode: Mode::Stream,
+        frames: 200,
+        patience: Duration::ZERO,
+        interrupted: &interrupted,
+    };
+    let error = prepared.run(request, None, None).unwrap_err();
+    assert!(matches!(error, RunError::Stuck { .. }), "{error}");
+    // As `run` does: what belongs to a device that hangs is not released.
+    std::mem::forget(prepared);
 }
