@@ -29,16 +29,28 @@ const SMALL: Lettering = Lettering::plain(10.0, INK);
 ///
 /// Tasks and moves that refer to what the plan does not have are left out.
 pub fn gantt(plan: &Plan) -> String {
-    gantt_of(plan, "", 0.0)
+    gantt_of(plan, Times::Planned, "", 0.0)
+}
+
+/// Where the times in a plan come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Times {
+    /// From the compiler: what waits for what follows from them, and so does the critical path.
+    Planned,
+    /// From devices, in the place of the compiler's.
+    Measured,
 }
 
 /// The same with `says` before the subtitle, over at least so many seconds.
-pub(super) fn gantt_of(plan: &Plan, says: &str, seconds: f64) -> String {
+pub(super) fn gantt_of(plan: &Plan, times: Times, says: &str, seconds: f64) -> String {
     let mut stream = Stream::of(plan);
     stream.span = stream.span.max(seconds);
     let lanes = Lanes::of(plan, &stream);
     // A plan that cannot be simulated has no critical path, but lanes all the same.
-    let path = critical_path(plan, Critical::Passage).ok();
+    let path = match times {
+        Times::Planned => critical_path(plan, Critical::Passage).ok(),
+        Times::Measured => None,
+    };
     let names = plan
         .queues
         .iter()

@@ -3,15 +3,15 @@
 use paracompile_plan::Plan;
 use paracompile_plan::measured::Measured;
 
-use super::gantt::gantt_of;
+use super::gantt::{Times, gantt_of};
 use super::stream::Stream;
 
 /// Draws `plan` twice as SVG: with its predictions, and with what `measured`, of the same plan, says instead.
 pub fn predicted_and_measured(plan: &Plan, measured: &Measured) -> String {
     let shown = measured.in_place_of_predictions(plan);
     let seconds = Stream::of(plan).span.max(Stream::of(&shown).span);
-    let above = gantt_of(plan, "predicted: ", seconds);
-    let below = gantt_of(&shown, "measured: ", seconds);
+    let above = gantt_of(plan, Times::Planned, "predicted: ", seconds);
+    let below = gantt_of(&shown, Times::Measured, "measured: ", seconds);
     stacked(&above, &below)
 }
 
