@@ -56,9 +56,15 @@ pub fn load_for(plan: &Plan, path: &Path) -> Result<Program, ModelError> {
         options.convolutions = Convolutions::AsWritten;
         program = load(path, &options)?;
     }
+    check(plan, &program)?;
+    Ok(program)
+}
+
+/// Refuses a plan that is no valid execution order of the model.
+pub fn check(plan: &Plan, program: &Program) -> Result<(), ModelError> {
     let violations = check_structure(plan, &model_facts(&program.imported.graph));
     if violations.is_empty() {
-        Ok(program)
+        Ok(())
     } else {
         Err(ModelError::Wrong(violations))
     }

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use paracompile_frontend::facts::model_facts;
 use paracompile_frontend::import::onnx::{Program, ValueId};
 use paracompile_plan::measured::Measured;
-use paracompile_plan::{Joules, Nanojoules, Plan, check_structure};
+use paracompile_plan::{Joules, Nanojoules, Plan};
 
 use crate::execute::{
     Bound, Delays, Mode, Options, Order, Prepared, Request, RunError, Sharing, Subject, Timeline,
@@ -80,18 +79,7 @@ pub struct Task<'t> {
     pub constants: &'t BTreeMap<ValueId, Vec<u8>>,
 }
 
-/// Refuses a plan that is no valid execution order of the model.
-pub fn check(plan: &Plan, program: &Program) -> Result<(), RunError> {
-    let facts = model_facts(&program.imported.graph);
-    let violations = check_structure(plan, &facts);
-    if violations.is_empty() {
-        Ok(())
-    } else {
-        Err(RunError::Invalid(violations))
-    }
-}
-
-/// Prepares and runs a plan.
+/// Prepares and runs a plan that was found to be a valid execution order of the model ([`crate::model::check`]).
 pub fn run(
     task: &Task<'_>,
     bound: &[Bound],
@@ -99,7 +87,6 @@ pub fn run(
     options: &RunOptions<'_>,
     interrupted: &AtomicBool,
 ) -> Result<Run, RunError> {
-    check(task.plan, task.program)?;
     let settings = Options {
         delays: options.delays,
         sharing: options.sharing,
@@ -198,13 +185,4 @@ pub fn devices(bound: &[Bound]) -> BTreeMap<String, String> {
         .iter()
         .map(|bound| (bound.processor.clone(), name(bound)))
         .collect()
-}
-
-/// Whether every frame of a stream gave the same outputs as the first; for tests and long runs.
-pub fn outputs_of_every_frame(
-    prepared: &Prepared,
-    request: Request<'_>,
-    mut each: impl FnMut(usize, Vec<Vec<u8>>),
-) -> Result<Timeline, RunError> {
-    prepared.run(request, None, Some(&mut each))
 }

@@ -1,7 +1,5 @@
 //! Why a plan cannot run, or stopped running.
 
-use paracompile_plan::Violation;
-
 use crate::lower::Unsupported;
 use crate::opencl::OpenclError;
 
@@ -9,9 +7,6 @@ use crate::opencl::OpenclError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The plan's fault: it is no valid execution order of the model.
-    #[error("the plan is not a valid execution order of the model: {} violations, the first is: {}", .0.len(), .0[0])]
-    Invalid(Vec<Violation>),
     /// The user's fault: plan and model do not belong together.
     #[error("{what} of the plan is not in the model")]
     OtherModel {

@@ -5,8 +5,9 @@
 
 use std::collections::HashMap;
 
+use paracompile_frontend::fusion::Storage;
 use paracompile_frontend::import::onnx::{Program, ValueId};
-use paracompile_frontend::ir::{OpId, OpKind, TensorId, TensorRole};
+use paracompile_frontend::ir::{OpId, TensorId};
 use paracompile_plan::plan::{BufferKind, OperatorRef, Plan, Task as PlanTask};
 
 use crate::lower::{Operand, Site, Spec, Task, Wire};
@@ -39,6 +40,8 @@ pub struct Lookup<'p> {
     program: &'p Program,
     ops: HashMap<&'p OperatorRef, OpId>,
     tensors: HashMap<ValueId, TensorId>,
+    names: HashMap<&'p str, TensorId>,
+    storage: Storage<'p>,
 }
 
 impl<'p> Lookup<'p> {
@@ -52,33 +55,33 @@ impl<'p> Lookup<'p> {
             tensors: tensors
                 .map(|(index, &value)| (value, TensorId::from_index(index)))
                 .collect(),
+            names: graph
+                .tensors
+                .iter()
+                .map(|(id, tensor)| (tensor.name.as_str(), id))
+                .collect(),
+            storage: Storage::new(graph),
         }
+    }
+
+    /// What it looks up in.
+    pub fn program(&self) -> &'p Program {
+        self.program
     }
 
     /// The value that a weight buffer of the plan holds.
     pub fn weight(&self, tensor: &str) -> Result<ValueId, RunError> {
-        let graph = &self.program.imported.graph;
-        let found = graph
-            .tensors
-            .iter()
-            .find(|(_, candidate)| candidate.name == tensor);
-        let (id, _) = found.ok_or_else(|| RunError::OtherModel {
+        let found = self.names.get(tensor);
+        let id = found.ok_or_else(|| RunError::OtherModel {
             what: format!("weight `{tensor}`"),
         })?;
         Ok(self.program.tensors[id.index()])
     }
 
-    /// The tensor that has the storage of `tensor`: views are other names of what they view.
-    pub fn storage(&self, mut tensor: TensorId) -> TensorId {
-        let graph = &self.program.imported.graph;
-        while let TensorRole::Computed(op) = graph.tensors[tensor].role {
-            let op = &graph.ops[op];
-            match (op.kind, op.inputs.first().copied().flatten()) {
-                (OpKind::View, Some(source)) => tensor = source,
-                (OpKind::View | OpKind::ConcatInPlace | OpKind::Compute(_), _) => break,
-            }
-        }
-        tensor
+    /// The tensor that has the storage of a value; `None` if the graph has no such tensor.
+    pub fn owner(&self, value: ValueId) -> Option<TensorId> {
+        let tensor = self.tensors.get(&value)?;
+        Some(self.storage.behind_views(*tensor))
     }
 
     /// Resolves a task of `plan`.
@@ -117,14 +120,18 @@ impl<'p> Lookup<'p> {
                     wires.push(None);
                     continue;
                 };
-                operands.push(Some(self.operand(value)));
+                operands.push(Some(Operand::of(&self.program.values[value])));
                 wires.push(Some(wiring.wire(value)?));
             }
             let mut specs = Vec::new();
             let mut places = Vec::new();
             for (position, &value) in call.results.iter().enumerate() {
                 let tensor = value.and_then(|value| self.tensors.get(&value).copied());
-                specs.push(tensor.and(value).map(|value| self.spec(value)));
+                specs.push(
+                    tensor
+                        .and(value)
+                        .map(|value| Spec::of(&self.program.values[value])),
+                );
                 places.push(tensor.and_then(|tensor| wiring.place(tensor, index, position)));
             }
             resolved.sites.push(Site {
@@ -140,28 +147,6 @@ impl<'p> Lookup<'p> {
             operands: wiring.operands,
             results: wiring.results,
         })
-    }
-
-    /// What is known of a value that an operator reads.
-    pub fn operand(&self, value: ValueId) -> Operand<'p> {
-        let known = &self.program.values[value];
-        Operand {
-            spec: self.spec(value),
-            is_constant: known.is_constant,
-            elements: known.elements.as_ref(),
-        }
-    }
-
-    /// Type and extents of a value.
-    pub fn spec(&self, value: ValueId) -> Spec {
-        let known = &self.program.values[value];
-        let extents = known.shape.0.iter();
-        Spec {
-            dtype: known.dtype,
-            shape: extents
-                .map(|&extent| usize::try_from(extent).unwrap_or(usize::MAX))
-                .collect(),
-        }
     }
 }
 
@@ -189,8 +174,7 @@ impl Wiring<'_, '_, '_> {
     fn wire(&mut self, value: ValueId) -> Result<Wire, RunError> {
         let program = self.lookup.program;
         let known = &program.values[value];
-        let storage = self.lookup.tensors.get(&value);
-        let storage = storage.map(|&tensor| self.lookup.storage(tensor));
+        let storage = self.lookup.owner(value);
         if let Some(&wire) = storage.and_then(|tensor| self.produced.get(&tensor)) {
             return Ok(wire);
         }

@@ -1,15 +1,16 @@
 //! Everything that is done once: contexts, queues, memory, weights, and launches with their arguments for every copy.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use opencl3::command_queue::CommandQueue;
 use opencl3::device::Device;
 use paracompile_frontend::import::onnx::{Program, ValueId};
+use paracompile_frontend::ir::TensorId;
 use paracompile_plan::plan::{Buffer, BufferKind, Plan};
 
 use crate::launch::{Launch, Place, Places, launches};
-use crate::lower::{Lowered, Phase, Scratch, Spec, Unsupported, Wire, lower_task};
+use crate::lower::{Lowered, Phase, Scratch, Spec, Unsupported, Wire, joins_blocks, lower_task};
 use crate::opencl::{Context, Doing, Memory, OpenclError, QueueOrder, write};
 
 use super::RunError;
@@ -17,7 +18,7 @@ use super::clock::{Clock, offset};
 use super::delay::{self, Delays};
 use super::memory::{Bound, Home, Join, Layout, Sharing, Store, is_compute};
 use super::moves::Mover;
-use super::order::{Order, Work, order};
+use super::order::{Node, Order, Work, order};
 use super::planned::{Lookup, Planned, Source};
 use super::watch::Watcher;
 
@@ -106,8 +107,6 @@ pub(super) enum Enqueued {
         from: u32,
         to: u32,
         bytes: usize,
-        /// Contexts whose nodes wait for it.
-        waiting: Vec<usize>,
     },
 }
 
@@ -132,7 +131,7 @@ pub fn prepare(
     let mut nodes = Vec::new();
     let mut labels = Vec::new();
     let mut count = 0;
-    for (index, node) in order.nodes.iter().enumerate() {
+    for node in &order.nodes {
         match node.work {
             Work::Task(task) => {
                 let at = task as usize;
@@ -158,12 +157,11 @@ pub fn prepare(
                     from: transfer.from_buffer,
                     to: transfer.to_buffer,
                     bytes: usize::try_from(transfer.bytes.count()).unwrap_or(usize::MAX),
-                    waiting: builder.waiting(&order, index),
                 });
             }
         }
     }
-    builder.finish(order, nodes, labels, options, program, count)
+    builder.finish(order, nodes, labels, options, &lookup, count)
 }
 
 fn resolve<'p>(plan: &Plan, lookup: &Lookup<'p>) -> Result<Vec<Planned<'p>>, RunError> {
@@ -203,15 +201,8 @@ fn joins(planned: &[Planned<'_>]) -> Vec<Join> {
         let ([site], [result]) = (planned.task.sites.as_slice(), planned.results.as_slice()) else {
             return None;
         };
-        if site.call.op_type != "Concat" || !site.call.domain.is_empty() {
-            return None;
-        }
-        let result_spec = site.results.first()?.as_ref()?;
-        let rank = i64::try_from(result_spec.shape.len()).ok()?;
-        let axis = site.int("axis", 1);
-        let axis = usize::try_from(if axis < 0 { axis + rank } else { axis }).ok()?;
-        let rows: usize = result_spec.shape.get(..axis)?.iter().product();
-        if rows != 1 {
+        let extents = &site.results.first()?.as_ref()?.shape;
+        if !joins_blocks(site.call, extents) {
             return None;
         }
         let operands = planned.task.operands[0].iter().map(|wire| match wire {
@@ -517,22 +508,28 @@ impl<'b> Builder<'b> {
         Ok(scratch)
     }
 
-    /// Contexts with tasks that wait for node `index`.
-    fn waiting(&self, order: &Order, index: usize) -> Vec<usize> {
-        let mut contexts: Vec<usize> = order
-            .nodes
-            .iter()
-            .filter(|node| node.after.iter().any(|after| after.node == index))
-            .filter(|node| matches!(node.work, Work::Task(_)))
-            .map(|node| self.context_of_queue(node.queue))
-            .filter(|&context| match order.nodes[index].work {
-                Work::Task(_) => context != self.context_of_queue(order.nodes[index].queue),
-                Work::Transfer(_) => true,
-            })
-            .collect();
-        contexts.sort_unstable();
-        contexts.dedup();
-        contexts
+    /// By node, the contexts of tasks that wait for it and cannot see its event.
+    fn foreign(&self, order: &Order) -> Vec<Vec<usize>> {
+        let own = |node: &Node| match node.work {
+            Work::Task(_) => Some(self.context_of_queue(node.queue)),
+            Work::Transfer(_) => None,
+        };
+        let mut foreign: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); order.nodes.len()];
+        for waiting in &order.nodes {
+            // A move waits on the host, whatever the context.
+            let Some(context) = own(waiting) else {
+                continue;
+            };
+            for after in &waiting.after {
+                if own(&order.nodes[after.node]) != Some(context) {
+                    foreign[after.node].insert(context);
+                }
+            }
+        }
+        let lists = foreign.into_iter();
+        lists
+            .map(|contexts| contexts.into_iter().collect())
+            .collect()
     }
 
     fn finish(
@@ -541,7 +538,7 @@ impl<'b> Builder<'b> {
         nodes: Vec<Enqueued>,
         labels: Vec<String>,
         options: Options,
-        program: &Program,
+        lookup: &Lookup<'_>,
         launches: usize,
     ) -> Result<Prepared, RunError> {
         let mut movers = BTreeMap::new();
@@ -565,14 +562,8 @@ impl<'b> Builder<'b> {
                 }
             }
         }
-        let graph = &program.imported.graph;
-        let ports = Ports {
-            plan: self.plan,
-            lookup: &Lookup::new(program),
-        };
-        let foreign = (0..order.nodes.len())
-            .map(|node| self.waiting(&order, node))
-            .collect();
+        let graph = &lookup.program().imported.graph;
+        let foreign = self.foreign(&order);
         let mut is_last = vec![false; order.nodes.len()];
         for after in order.stages.iter().flat_map(|stage| &stage.end) {
             is_last[after.node] = true;
@@ -580,8 +571,8 @@ impl<'b> Builder<'b> {
         let prepared = Prepared {
             foreign,
             is_last,
-            inputs: ports.of(&graph.inputs, program, BufferKind::Input)?,
-            outputs: ports.of(&graph.outputs, program, BufferKind::Output)?,
+            inputs: ports(self.plan, lookup, &graph.inputs, BufferKind::Input)?,
+            outputs: ports(self.plan, lookup, &graph.outputs, BufferKind::Output)?,
             order,
             layout: self.layout,
             options,
@@ -603,41 +594,36 @@ impl<'b> Builder<'b> {
     }
 }
 
-struct Ports<'o> {
-    plan: &'o Plan,
-    lookup: &'o Lookup<'o>,
-}
-
-impl Ports<'_> {
-    fn of(
-        &self,
-        tensors: &[paracompile_frontend::ir::TensorId],
-        program: &Program,
-        kind: BufferKind,
-    ) -> Result<Vec<Port>, RunError> {
-        let graph = &program.imported.graph;
-        let port = |&tensor: &paracompile_frontend::ir::TensorId| {
-            let storage = self.lookup.storage(tensor);
-            let stored = &graph.tensors[storage].name;
-            let named = || {
-                self.plan
-                    .buffers
-                    .iter()
-                    .filter(|buffer| buffer.tensor == *stored)
-            };
-            // An output that is an input is there already.
-            let buffer = named()
-                .find(|buffer| buffer.kind == kind)
-                .or_else(|| named().find(|buffer| buffer.kind == BufferKind::Input));
-            let buffer = buffer.ok_or_else(|| RunError::OtherModel {
-                what: format!("the buffer of `{stored}`"),
-            })?;
-            Ok(Port {
-                name: graph.tensors[tensor].name.clone(),
-                spec: self.lookup.spec(program.tensors[tensor.index()]),
-                buffer: buffer.id,
-            })
+/// The buffers of the network's inputs or outputs.
+fn ports(
+    plan: &Plan,
+    lookup: &Lookup<'_>,
+    tensors: &[TensorId],
+    kind: BufferKind,
+) -> Result<Vec<Port>, RunError> {
+    let program = lookup.program();
+    let graph = &program.imported.graph;
+    let port = |&tensor: &TensorId| {
+        let value = program.tensors[tensor.index()];
+        let owner = lookup.owner(value).unwrap_or(tensor);
+        let stored = &graph.tensors[owner].name;
+        let named = || {
+            plan.buffers
+                .iter()
+                .filter(|buffer| buffer.tensor == *stored)
         };
-        tensors.iter().map(port).collect()
-    }
+        // An output that is an input is there already.
+        let buffer = named()
+            .find(|buffer| buffer.kind == kind)
+            .or_else(|| named().find(|buffer| buffer.kind == BufferKind::Input));
+        let buffer = buffer.ok_or_else(|| RunError::OtherModel {
+            what: format!("the buffer of `{stored}`"),
+        })?;
+        Ok(Port {
+            name: graph.tensors[tensor].name.clone(),
+            spec: Spec::of(&program.values[value]),
+            buffer: buffer.id,
+        })
+    };
+    tensors.iter().map(port).collect()
 }

@@ -52,16 +52,9 @@ pub type Sink<'f> = &'f mut (dyn FnMut(usize, Vec<Vec<u8>>) + 'f);
 impl Prepared {
     /// Writes the same inputs for all frames.
     pub fn set_inputs(&self, inputs: &[Vec<u8>]) -> Result<(), RunError> {
-        for frame in 0..self.options.depth.max(1) {
-            self.write_inputs(frame, inputs)?;
-        }
-        // A piece may have more copies than frames are under way.
-        let most = self.inputs.iter();
-        let most = most.map(|port| self.layout.copies_of(port.buffer)).max();
-        for frame in self.options.depth..most.unwrap_or(0) {
-            self.write_inputs(frame, inputs)?;
-        }
-        Ok(())
+        let copies = self.inputs.iter();
+        let copies = copies.map(|port| self.layout.copies_of(port.buffer));
+        (0..copies.max().unwrap_or(0)).try_for_each(|frame| self.write_inputs(frame, inputs))
     }
 
     fn write_inputs(&self, frame: usize, inputs: &[Vec<u8>]) -> Result<(), RunError> {
@@ -89,11 +82,6 @@ impl Prepared {
         Ok(())
     }
 
-    /// The outputs of a complete frame that no later one has overwritten.
-    pub fn outputs_of(&self, frame: usize) -> Result<Vec<Vec<u8>>, RunError> {
-        self.read_outputs(frame)
-    }
-
     /// What runs in a frame, and what waits for what.
     pub fn order(&self) -> &Order {
         &self.order
@@ -104,7 +92,8 @@ impl Prepared {
         &self.labels
     }
 
-    fn read_outputs(&self, frame: usize) -> Result<Vec<Vec<u8>>, RunError> {
+    /// The outputs of a complete frame that no later one has overwritten.
+    pub(crate) fn outputs_of(&self, frame: usize) -> Result<Vec<Vec<u8>>, RunError> {
         self.outputs
             .iter()
             .map(|port| {
@@ -327,9 +316,8 @@ impl Stream<'_> {
                 from,
                 to,
                 bytes,
-                waiting,
             } => {
-                let signals = waiting
+                let signals = self.prepared.foreign[node]
                     .iter()
                     .map(|&context| {
                         let signal = Signal::new(&self.prepared.layout.contexts[context])?;
@@ -455,7 +443,7 @@ impl Stream<'_> {
             spans,
         });
         if let Some(sink) = &mut self.sink {
-            sink(frame, self.prepared.read_outputs(frame)?);
+            sink(frame, self.prepared.outputs_of(frame)?);
         }
         Ok(())
     }

@@ -6,8 +6,9 @@ use paracompile_frontend::import::onnx::{Attribute, Call, Elements, Program, Val
 use paracompile_frontend::ir::DataType;
 
 use super::InterpretError;
-use super::run::{call, spec};
+use super::run::call;
 use super::weights;
+use crate::lower::Spec;
 use crate::solo::Solo;
 
 /// What gives the elements of a constant before folding; `None` leaves it to the file's operators.
@@ -39,7 +40,7 @@ pub fn constants(
                 .and_then(|elements| encoded(elements, own.dtype)),
         };
         if let Some(bytes) = given {
-            let expected = spec(program, value).bytes();
+            let expected = Spec::of(&program.values[value]).bytes();
             if bytes.len() != expected {
                 return Err(InterpretError::Size {
                     name: own.name.clone(),
@@ -83,7 +84,10 @@ fn repeated(program: &Program, call: &Call) -> Result<Option<(ValueId, Vec<u8>)>
     if call.op_type == "Dropout"
         && let Some(&Some(mask)) = call.results.get(1)
     {
-        return Ok(Some((mask, vec![1; spec(program, mask).bytes()])));
+        return Ok(Some((
+            mask,
+            vec![1; Spec::of(&program.values[mask]).bytes()],
+        )));
     }
     let (Some(Attribute::Tensor(value)), Some(&Some(result))) =
         (call.attributes.get("value"), call.results.first())
@@ -94,7 +98,7 @@ fn repeated(program: &Program, call: &Call) -> Result<Option<(ValueId, Vec<u8>)>
         return Ok(None);
     }
     let element = program.attribute_bytes(&call.name, value)?;
-    let spec = spec(program, result);
+    let spec = Spec::of(&program.values[result]);
     let element = element.filter(|element| element.len() == spec.element_bytes());
     Ok(element.map(|element| (result, element.repeat(spec.elements()))))
 }
@@ -136,7 +140,7 @@ fn rewrite(
             let bytes = known.get(&operand)?;
             Some((bytes.as_slice(), program.values[operand].dtype))
         };
-        let spec = spec(program, value);
+        let spec = Spec::of(&program.values[value]);
         let bytes = weights::rewritten(weight, &spec, of)
             .filter(|bytes| bytes.len() == spec.bytes())
             .ok_or_else(|| missing(program, value))?;

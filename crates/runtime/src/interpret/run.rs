@@ -88,7 +88,7 @@ fn launch(
     let results: Vec<Option<usize>> = call
         .results
         .iter()
-        .map(|result| result.map(|value| spec(program, value).bytes()))
+        .map(|result| result.map(|value| Spec::of(&program.values[value]).bytes()))
         .collect();
     let computed = solo.run(steps, &operands, &results)?;
     for (result, bytes) in call.results.iter().zip(computed) {
@@ -101,34 +101,17 @@ fn launch(
 
 /// An operator with what its model knows of operands and results.
 pub fn site<'p>(program: &'p Program, call: &'p Call) -> Site<'p> {
-    let operand = |value: ValueId| Operand {
-        spec: spec(program, value),
-        is_constant: program.values[value].is_constant,
-        elements: program.values[value].elements.as_ref(),
-    };
     Site {
         call,
         operands: call
             .operands
             .iter()
-            .map(|value| value.map(operand))
+            .map(|value| value.map(|value| Operand::of(&program.values[value])))
             .collect(),
         results: call
             .results
             .iter()
-            .map(|value| value.map(|value| spec(program, value)))
-            .collect(),
-    }
-}
-
-/// Type and extents of a value.
-pub(super) fn spec(program: &Program, value: ValueId) -> Spec {
-    let value = &program.values[value];
-    let extents = value.shape.0.iter();
-    Spec {
-        dtype: value.dtype,
-        shape: extents
-            .map(|&extent| usize::try_from(extent).unwrap_or(usize::MAX))
+            .map(|value| value.map(|value| Spec::of(&program.values[value])))
             .collect(),
     }
 }

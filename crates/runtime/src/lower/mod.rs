@@ -55,6 +55,7 @@ mod steps;
 mod task;
 
 pub use expression::{binary, unary};
+pub use movement::joins_blocks;
 pub use registry::lower;
 pub use site::{Operand, Site, Spec, Target, TargetKind, Unsupported};
 pub use steps::{Argument, Lowered, Phase, Scratch, Source, Step};

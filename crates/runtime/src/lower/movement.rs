@@ -1,5 +1,7 @@
 //! Operators that move elements without changing them: each is one or a few copies between strided layouts.
 
+use paracompile_frontend::import::onnx::{Attribute, Call};
+
 use super::element::bits_of;
 use super::map::{Layout, Map, Mapped, signed};
 use super::pointwise::{lower_copy, push};
@@ -138,6 +140,18 @@ fn permuted(
         strides: order.iter().map(|&axis| own.strides[axis]).collect(),
     };
     copy_over(site, target, &extents, Layout::row_major(&extents), layout)
+}
+
+/// Whether an operator is a concatenation whose operands lie in its result, of the extents `shape`, one block after another.
+pub fn joins_blocks(call: &Call, shape: &[usize]) -> bool {
+    let axis = match call.attributes.get("axis") {
+        Some(Attribute::Int(axis)) => *axis,
+        _ => 1,
+    };
+    let axis = axis::resolve(axis, shape.len());
+    call.op_type == "Concat"
+        && call.domain.is_empty()
+        && axis.is_some_and(|axis| shape[..axis].iter().all(|&extent| extent == 1))
 }
 
 /// `Concat`: a copy an operand.

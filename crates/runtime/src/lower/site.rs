@@ -1,6 +1,6 @@
 //! An operator in its place: what it computes, from what, on which kind of device.
 
-use paracompile_frontend::import::onnx::{Attribute, Call, Elements};
+use paracompile_frontend::import::onnx::{Attribute, Call, Elements, ProgramValue};
 use paracompile_frontend::ir::DataType;
 
 use super::Tuning;
@@ -15,6 +15,17 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// Of a value of a model.
+    pub fn of(value: &ProgramValue) -> Self {
+        let extents = value.shape.0.iter();
+        Self {
+            dtype: value.dtype,
+            shape: extents
+                .map(|&extent| usize::try_from(extent).unwrap_or(usize::MAX))
+                .collect(),
+        }
+    }
+
     /// Number of elements.
     pub fn elements(&self) -> usize {
         self.shape.iter().product()
@@ -41,6 +52,17 @@ pub struct Operand<'a> {
     pub is_constant: bool,
     /// Its elements where they are constant and few.
     pub elements: Option<&'a Elements>,
+}
+
+impl<'a> Operand<'a> {
+    /// A value of a model.
+    pub fn of(value: &'a ProgramValue) -> Self {
+        Self {
+            spec: Spec::of(value),
+            is_constant: value.is_constant,
+            elements: value.elements.as_ref(),
+        }
+    }
 }
 
 /// An operator with what is known of its operands and results.

@@ -5,12 +5,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use paracompile_frontend::fusion::{Storage, groups};
-use paracompile_frontend::import::onnx::{Attribute, Call, Elements, Program, ValueId};
-use paracompile_frontend::ir::{OpId, OpKind, TensorId, TensorRole};
+use paracompile_frontend::import::onnx::{Call, Elements, Program, ValueId};
+use paracompile_frontend::ir::{OpId, TensorId, TensorRole};
 use paracompile_plan::OpClass;
 
 use crate::execute::Lookup;
-use crate::lower::{Operand, Site, Spec, Task, Wire};
+use crate::lower::{Operand, Site, Spec, Task, Wire, joins_blocks};
 
 /// A model with its name.
 #[derive(Debug)]
@@ -79,21 +79,10 @@ pub(super) fn in_place(program: &Program) -> BTreeSet<OpId> {
     let mut found = BTreeSet::new();
     for (id, op) in graph.ops.iter() {
         let call = &program.calls[id.index()];
-        let is_concat = call.op_type == "Concat" && call.domain.is_empty() && op.class().is_some();
-        let Some(&[output]) = is_concat.then_some(op.outputs.as_slice()) else {
+        let (Some(_), &[output]) = (op.class(), op.outputs.as_slice()) else {
             continue;
         };
-        let extents = &graph.tensors[output].shape.0;
-        let axis = match call.attributes.get("axis") {
-            Some(Attribute::Int(axis)) if *axis < 0 => {
-                axis + i64::try_from(extents.len()).unwrap_or(i64::MAX)
-            }
-            Some(Attribute::Int(axis)) => *axis,
-            _ => 1,
-        };
-        let before = usize::try_from(axis)
-            .ok()
-            .and_then(|axis| extents.get(..axis));
+        let result = Spec::of(program.value_of(output));
         let owners: Vec<TensorId> = op
             .inputs
             .iter()
@@ -103,7 +92,7 @@ pub(super) fn in_place(program: &Program) -> BTreeSet<OpId> {
         let distinct: BTreeSet<TensorId> = owners.iter().copied().collect();
         let is_written =
             |tensor: &TensorId| matches!(graph.tensors[*tensor].role, TensorRole::Computed(_));
-        if before.is_some_and(|extents| extents.iter().all(|&extent| extent == 1))
+        if joins_blocks(call, &result.shape)
             && distinct.len() == call.operands.len()
             && owners.iter().all(is_written)
             && distinct.is_disjoint(&taken)
@@ -130,29 +119,14 @@ pub(super) struct WiredTask<'p> {
 pub(super) struct Wiring<'p> {
     program: &'p Program,
     lookup: Lookup<'p>,
-    /// Of the results of views: the value that they are views of.
-    viewed: BTreeMap<ValueId, ValueId>,
 }
 
 impl<'p> Wiring<'p> {
     pub(super) fn new(program: &'p Program) -> Self {
-        let mut viewed: BTreeMap<ValueId, ValueId> = BTreeMap::new();
-        for (id, op) in program.imported.graph.ops.iter() {
-            let call = &program.calls[id.index()];
-            if let (OpKind::View, Some(Some(of))) = (op.kind, call.operands.first()) {
-                let of = viewed.get(of).copied().unwrap_or(*of);
-                viewed.extend(call.results.iter().flatten().map(|&result| (result, of)));
-            }
-        }
         Self {
             program,
             lookup: Lookup::new(program),
-            viewed,
         }
-    }
-
-    fn behind_views(&self, value: ValueId) -> ValueId {
-        self.viewed.get(&value).copied().unwrap_or(value)
     }
 
     /// Operators as one task, of which the last one alone writes what others read.
@@ -167,18 +141,21 @@ impl<'p> Wiring<'p> {
             results: Vec::new(),
         };
         let mut outside: Vec<ValueId> = Vec::new();
-        let mut written: BTreeMap<ValueId, Wire> = BTreeMap::new();
+        let mut written: BTreeMap<TensorId, Wire> = BTreeMap::new();
         for (site, &member) in members.iter().enumerate() {
             let call = &self.program.calls[member.index()];
             let wires = call.operands.iter().map(|operand| {
                 let value = (*operand)?;
-                if let Some(inside) = written.get(&self.behind_views(value)) {
+                let owner = self.lookup.owner(value);
+                if let Some(inside) = owner.and_then(|owner| written.get(&owner)) {
                     return Some(*inside);
                 }
                 let known = outside.iter().position(|&known| known == value);
                 Some(Wire::Outside(known.unwrap_or_else(|| {
                     outside.push(value);
-                    whole.operands.push(self.lookup.operand(value));
+                    whole
+                        .operands
+                        .push(Operand::of(&self.program.values[value]));
                     outside.len() - 1
                 })))
             });
@@ -187,9 +164,9 @@ impl<'p> Wiring<'p> {
             let is_last = site + 1 == members.len();
             let mut places = Vec::new();
             for (position, result) in call.results.iter().enumerate() {
-                if let Some(value) = *result {
+                if let Some(owner) = result.and_then(|value| self.lookup.owner(value)) {
                     written.insert(
-                        value,
+                        owner,
                         Wire::Inside {
                             site,
                             result: position,
@@ -197,7 +174,7 @@ impl<'p> Wiring<'p> {
                     );
                 }
                 places.push(result.filter(|_| is_last).map(|value| {
-                    whole.results.push(self.lookup.spec(value));
+                    whole.results.push(Spec::of(&self.program.values[value]));
                     whole.results.len() - 1
                 }));
             }
@@ -213,12 +190,12 @@ impl<'p> Wiring<'p> {
             operands: call
                 .operands
                 .iter()
-                .map(|operand| operand.map(|value| self.lookup.operand(value)))
+                .map(|operand| operand.map(|value| Operand::of(&self.program.values[value])))
                 .collect(),
             results: call
                 .results
                 .iter()
-                .map(|result| result.map(|value| self.lookup.spec(value)))
+                .map(|result| result.map(|value| Spec::of(&self.program.values[value])))
                 .collect(),
         }
     }

@@ -8,6 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::lower::{Tuning, Unsupported};
 use crate::opencl::{self, DeviceInfo, OpenclError};
+use crate::validate::hexadecimal;
 
 /// Why a tuning cannot be made, read or written.
 #[derive(Debug, thiserror::Error)]
@@ -72,12 +73,7 @@ fn file_name(name: &str, driver: &str) -> String {
         .take(READABLE)
         .collect();
     let digest = Sha256::digest(format!("{name}\0{driver}"));
-    let digest: Vec<String> = digest
-        .iter()
-        .take(4)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("tiles-{readable}-{}.json", digest.concat())
+    format!("tiles-{readable}-{}.json", hexadecimal(&digest[..4]))
 }
 
 /// The tuning that was kept for a device; `None` if it was never tuned.

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use paracompile_runtime::execute::{Delays, Mode, Options, Request, Sharing, prepare};
-use paracompile_runtime::run;
+use paracompile_runtime::model;
 
 use crate::devices::parts;
 use crate::network::{
@@ -25,7 +25,7 @@ fn check(name: &str, frames: usize, options: Options) {
     const INPUTS: usize = 5;
     let program = program();
     let plan = plan(name);
-    run::check(&plan, &program).unwrap();
+    model::check(&plan, &program).unwrap();
     let parts = parts(&plan);
     let constants = constants(&program);
     let prepared = prepare(&plan, &program, &parts.bound, &constants, options).unwrap();

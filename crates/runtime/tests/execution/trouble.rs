@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use paracompile_runtime::execute::{Delays, Mode, Options, Request, RunError, Sharing, prepare};
 use paracompile_runtime::lower::Source;
+use paracompile_runtime::model::{self, ModelError};
 use paracompile_runtime::opencl::{Context, OpenclError};
-use paracompile_runtime::run;
 
 use crate::devices::{cpu, parts};
 use crate::network::{bytes, constants, input, plan, program};
@@ -15,8 +15,8 @@ use crate::network::{bytes, constants, input, plan, program};
 fn a_plan_of_another_model_is_refused() {
     let mut plan = plan("shared-single-1");
     plan.model.graph_digest = "0".repeat(64);
-    let error = run::check(&plan, &program()).unwrap_err();
-    assert!(matches!(error, RunError::Invalid(_)), "{error}");
+    let error = model::check(&plan, &program()).unwrap_err();
+    assert!(matches!(error, ModelError::Wrong(_)), "{error}");
 }
 
 #[test]

@@ -82,11 +82,6 @@ pub(crate) fn run(error: &RunError, plan: &Path) -> Failure {
             let message = format!("{} operators cannot be executed", operators.len());
             Failure::new(Kind::Model, message).with_help(lines.join("\n"))
         }
-        RunError::Invalid(violations) => {
-            let lines: Vec<String> = violations.iter().map(ToString::to_string).collect();
-            let message = "the plan is not a valid execution order of the model";
-            Failure::new(Kind::Plan, message).at(plan).with_help(lines.join("\n"))
-        }
         RunError::OtherModel { .. } => Failure::from_error(Kind::Plan, error).at(plan),
         RunError::Interrupted { .. } => Failure::from_error(Kind::Interrupted, error),
         RunError::Input { .. } => Failure::from_error(Kind::Input, error),

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use paracompile_frontend::import::onnx::{ImportOptions, load};
+use paracompile_runtime::validate::hexadecimal;
 use paracompile_runtime::weights::{Fill, RandomWeights};
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -58,7 +59,5 @@ fn digest(fill: &Fill) -> String {
         hash.update(&piece);
         first += count;
     }
-    hash.finalize()
-        .iter()
-        .fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+    hexadecimal(&hash.finalize())
 }
