@@ -26,11 +26,15 @@ mod expanded;
 
 mod tidy;
 
+mod write;
+
 mod evaluate;
 
 mod link;
 
 mod digest;
+
+mod lower;
 
 mod read;
 
@@ -45,10 +49,13 @@ pub use graph::{
 };
 pub use library::{Library, Lookup};
 pub use link::Linked;
+pub use lower::lower;
 pub use read::{KernelOptions, import, import_text, is_kernel_graph, read};
 pub use specification::{
     Described, DescribedArgument, Description, Direction, Launch, Specification, SpecifiedEdge,
 };
+pub use write::{Format, Written, write};
+
 pub use tidy::{
     Expressed, KernelsFile, WrittenArgument, WrittenDevice, WrittenEdge, WrittenInitial,
     WrittenKernel, WrittenLaunch, kernels_json_schema,
