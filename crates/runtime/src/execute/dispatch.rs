@@ -100,14 +100,23 @@ fn serve(messages: &Receiver<Message>, prepared: &Prepared) {
         let mut is_stuck = false;
         while !is_stuck {
             is_stuck = true;
-            for steps in waiting.values_mut() {
+            for (&queue, steps) in &mut waiting {
+                let mut count = 0;
                 while steps.front().is_some_and(is_ready)
                     && let Some(step) = steps.pop_front()
                 {
                     is_stuck = false;
-                    // One that fails to be submitted or watched is seen by whoever waits for the frame.
-                    let _unwatched = enqueue(prepared, &step, last.get(&step.queue));
-                    last.insert(step.queue, step.launched);
+                    // One that fails to be watched is seen by whoever waits for the frame, like a queue that submits nothing.
+                    let _unwatched = enqueue(prepared, &step, last.get(&queue));
+                    last.insert(queue, step.launched);
+                    count += 1;
+                    // The device begins with the first while the others are enqueued.
+                    if count == 1 {
+                        let _unsent = prepared.flush(queue);
+                    }
+                }
+                if count > 1 {
+                    let _unsent = prepared.flush(queue);
                 }
             }
         }
@@ -142,8 +151,6 @@ fn enqueue(
     }
     let started = prepared.clock.now();
     let events = prepared.enqueue(step.node, step.frame, step.delay, &after);
-    let submitted = prepared.flush(step.queue);
-    let events = events.and_then(|events| submitted.map(|()| events));
     step.launched.took(prepared.clock.now() - started);
     step.launched.enqueued(events, watcher)
 }

@@ -417,36 +417,37 @@ impl Stream<'_> {
     fn retire(&mut self, frame: usize) -> Result<(), RunError> {
         let slot = frame % self.window.len();
         let mut last_progress = Instant::now();
-        let mut open = usize::MAX;
+        // Nodes before this one have ended: drivers are asked about few, since they let nobody enqueue meanwhile.
+        let mut next = 0;
+        let mut is_late = false;
         loop {
             let seen = *self.ended.count.lock().expect("no holder panics");
-            let mut left = 0;
-            let mut first_open = None;
-            for (node, fired) in self.window[slot].iter().enumerate() {
+            let before = next;
+            while let Some(fired) = self.window[slot].get(next) {
                 match fired.ended()? {
-                    Some(Ok(())) => {}
+                    Some(Ok(())) => next += 1,
                     Some(Err(_)) => return Err(self.failure(frame)),
-                    None => {
-                        left += 1;
-                        first_open.get_or_insert(node);
-                    }
+                    None => break,
                 }
             }
-            let Some(first_open) = first_open else {
+            if next == self.window[slot].len() {
                 break;
-            };
-            if left < open {
-                open = left;
+            }
+            // One that failed need not be the first that has not ended.
+            if is_late && self.has_failed(slot)? {
+                return Err(self.failure(frame));
+            }
+            if next > before {
                 last_progress = Instant::now();
             }
             if last_progress.elapsed() > self.request.patience {
                 return Err(RunError::Stuck {
                     frame,
-                    command: self.prepared.labels[first_open].clone(),
+                    command: self.prepared.labels[next].clone(),
                     seconds: self.request.patience.as_secs(),
                 });
             }
-            self.ended.wait(seen);
+            is_late = !self.ended.wait(seen);
         }
         let (admitted, mut enqueueing) = self.admitted[slot];
         let mut spans = Vec::new();
@@ -463,6 +464,16 @@ impl Stream<'_> {
             sink(frame, self.prepared.outputs_of(frame)?);
         }
         Ok(())
+    }
+
+    /// Whether a node of a frame failed.
+    fn has_failed(&self, slot: usize) -> Result<bool, OpenclError> {
+        for fired in &self.window[slot] {
+            if matches!(fired.ended()?, Some(Err(_))) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// When a node ran; `before` are the spans of the nodes before it in its frame.
@@ -558,13 +569,14 @@ impl Ended {
         self.changed.notify_all();
     }
 
-    /// Waits until something ended since `seen`, or for a moment.
-    fn wait(&self, seen: u64) {
+    /// Waits until something ended since `seen`, or for a moment; whether something did.
+    fn wait(&self, seen: u64) -> bool {
         const MOMENT: Duration = Duration::from_millis(5);
         let count = self.count.lock().expect("no holder panics");
-        if *count == seen {
-            drop(self.changed.wait_timeout(count, MOMENT));
-        }
+        let waited = self
+            .changed
+            .wait_timeout_while(count, MOMENT, |count| *count == seen);
+        !waited.expect("no holder panics").1.timed_out()
     }
 }
 
