@@ -1,7 +1,10 @@
 //! Kernels with their arguments set: what a frame enqueues.
 //!
 //! OpenCL copies scalars and keeps handles when an argument is set, so that a launch is one call a frame.
+//! Our kernels get a buffer with the index of its first element, a user's get the buffer alone.
 
+use std::borrow::Cow;
+use std::ptr;
 use std::sync::Arc;
 
 use opencl3::command_queue::CommandQueue;
@@ -12,6 +15,7 @@ use opencl3::types::cl_event;
 
 use crate::lower::{Argument, Lowered, Phase, Step};
 use crate::opencl::{Context, Doing, Memory, OpenclError};
+use crate::users::{Call, CallArgument, Command, KernelTask, Slot};
 
 /// A tensor, or a place for one, in memory.
 #[derive(Clone, Debug)]
@@ -35,15 +39,24 @@ pub struct Places {
     pub tables: Vec<Arc<Memory>>,
 }
 
-/// A kernel with its arguments.
+/// A kernel with its arguments, or a copy within a context.
 #[derive(Debug)]
 pub struct Launch {
-    kernel: Kernel,
-    name: &'static str,
-    global: Vec<usize>,
-    local: Option<Vec<usize>>,
+    what: What,
+    name: Cow<'static, str>,
     /// The memory that the arguments name lives as long as the kernel.
-    _memory: Vec<Arc<Memory>>,
+    memory: Vec<Arc<Memory>>,
+}
+
+#[derive(Debug)]
+enum What {
+    Kernel {
+        kernel: Kernel,
+        global: Vec<usize>,
+        local: Option<Vec<usize>>,
+    },
+    /// From the first memory to the second one.
+    Copy { bytes: usize },
 }
 
 // SAFETY: a kernel's arguments are set once, before it is shared; enqueueing it is safe from every thread.
@@ -66,62 +79,162 @@ pub fn launches(
         .collect()
 }
 
+/// The launches and copies of a user's kernels, in order.
+pub(crate) fn users_launches(
+    context: &Context,
+    task: &KernelTask,
+    places: &Places,
+) -> Result<Vec<Launch>, OpenclError> {
+    let commands = task.commands.iter();
+    let launches = commands.filter_map(|command| match command {
+        Command::Call(call) => Some(Launch::of_call(context, call, places)),
+        Command::Copy { bytes: 0, .. } => None,
+        &Command::Copy { from, to, bytes } => Some(Ok(Launch {
+            what: What::Copy { bytes },
+            name: "a copy".into(),
+            memory: [from, to]
+                .map(|slot| Arc::clone(places.slot(slot)))
+                .to_vec(),
+        })),
+    });
+    launches.collect()
+}
+
+impl Places {
+    fn slot(&self, slot: Slot) -> &Arc<Memory> {
+        let place = match slot {
+            Slot::Operand(position) => self.operands[position].as_ref(),
+            Slot::Result(position) => self.results[position].as_ref(),
+            Slot::Scratch(index) => return &self.scratch[index],
+        };
+        let place = place.expect("kernels name buffers that are there");
+        debug_assert_eq!(place.first, 0, "kernels of users get whole buffers");
+        &place.memory
+    }
+}
+
 impl Launch {
     /// Takes the kernel of a step and sets its arguments.
     pub fn new(context: &Context, step: &Step, places: &Places) -> Result<Self, OpenclError> {
         let kernel = context.kernel(step.source, &step.options, step.kernel)?;
-        let mut setter = Setter {
-            kernel: &kernel,
-            name: step.kernel,
-            next: 0,
-            memory: Vec::new(),
-        };
+        let mut setter = Setter::new(&kernel, step.kernel);
         for argument in &step.arguments {
             setter.set(argument, places)?;
         }
         let memory = setter.memory;
         Ok(Self {
-            kernel,
-            name: step.kernel,
-            global: step.global.clone(),
-            local: step.local.clone(),
-            _memory: memory,
+            what: What::Kernel {
+                kernel,
+                global: step.global.clone(),
+                local: step.local.clone(),
+            },
+            name: step.kernel.into(),
+            memory,
+        })
+    }
+
+    /// Takes a user's kernel, which was found to fit, and sets its arguments.
+    fn of_call(context: &Context, call: &Call, places: &Places) -> Result<Self, OpenclError> {
+        let kernel = context.users_kernel(&call.source, &call.options, &call.function)?;
+        let kernel = kernel.ok_or_else(|| OpenclError::Call {
+            doing: format!("taking kernel `{}` of {}", call.function, call.source.name),
+            name: "the source has no such kernel".to_owned(),
+        })?;
+        let mut setter = Setter::new(&kernel, &call.function);
+        for argument in &call.arguments {
+            match argument {
+                CallArgument::Buffer(slot) => setter.set_memory(places.slot(*slot))?,
+                CallArgument::Value(bytes) => setter.set_bytes(bytes)?,
+                CallArgument::Local(bytes) => setter.set_local(*bytes)?,
+            }
+        }
+        let memory = setter.memory;
+        Ok(Self {
+            what: What::Kernel {
+                kernel,
+                global: call.global.clone(),
+                local: call.local.clone(),
+            },
+            name: call.function.clone().into(),
+            memory,
         })
     }
 
     /// The kernel's name.
-    pub fn name(&self) -> &'static str {
-        self.name
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Puts it into a queue of its context, after the events of `wait`, which belong to the same context.
     pub fn enqueue(&self, queue: &CommandQueue, wait: &[cl_event]) -> Result<Event, OpenclError> {
-        let dimensions = u32::try_from(self.global.len()).unwrap_or(u32::MAX);
-        let local = self.local.as_ref().map_or(std::ptr::null(), Vec::as_ptr);
-        // SAFETY: sizes have as many entries as there are dimensions, all arguments are set, and their memory lives with the kernel.
-        #[expect(unsafe_code, reason = "enqueueing is unsafe by signature")]
-        let event = unsafe {
-            queue.enqueue_nd_range_kernel(
-                self.kernel.get(),
-                dimensions,
-                std::ptr::null(),
-                self.global.as_ptr(),
+        match &self.what {
+            What::Kernel {
+                kernel,
+                global,
                 local,
-                wait,
-            )
-        };
-        event.doing(|| format!("launching `{}` over {:?}", self.name, self.global))
+            } => {
+                let dimensions = u32::try_from(global.len()).unwrap_or(u32::MAX);
+                let local = local.as_ref().map_or(ptr::null(), Vec::as_ptr);
+                // SAFETY: sizes have as many entries as there are dimensions, all arguments are set, and their memory lives with the kernel.
+                #[expect(unsafe_code, reason = "enqueueing is unsafe by signature")]
+                let event = unsafe {
+                    queue.enqueue_nd_range_kernel(
+                        kernel.get(),
+                        dimensions,
+                        ptr::null(),
+                        global.as_ptr(),
+                        local,
+                        wait,
+                    )
+                };
+                event.doing(|| format!("launching `{}` over {global:?}", self.name))
+            }
+            What::Copy { bytes } => {
+                let count = u32::try_from(wait.len()).unwrap_or(u32::MAX);
+                let events = if wait.is_empty() {
+                    ptr::null()
+                } else {
+                    wait.as_ptr()
+                };
+                // SAFETY: both buffers live with the launch, and OpenCL refuses ranges that they do not have.
+                #[expect(unsafe_code, reason = "enqueueing is unsafe by signature")]
+                let event = unsafe {
+                    opencl3::command_queue::enqueue_copy_buffer(
+                        queue.get(),
+                        self.memory[0].handle(),
+                        self.memory[1].handle(),
+                        0,
+                        0,
+                        *bytes,
+                        count,
+                        events,
+                    )
+                };
+                let event = event
+                    .map_err(|code| OpenclError::of_code(code, format!("copying {bytes} bytes")))?;
+                Ok(Event::new(event))
+            }
+        }
     }
 }
 
 struct Setter<'k> {
     kernel: &'k Kernel,
-    name: &'static str,
+    name: &'k str,
     next: u32,
     memory: Vec<Arc<Memory>>,
 }
 
-impl Setter<'_> {
+impl<'k> Setter<'k> {
+    const fn new(kernel: &'k Kernel, name: &'k str) -> Self {
+        Self {
+            kernel,
+            name,
+            next: 0,
+            memory: Vec::new(),
+        }
+    }
+
     fn set(&mut self, argument: &Argument, places: &Places) -> Result<(), OpenclError> {
         match *argument {
             Argument::Operand(position) => {
@@ -140,13 +253,29 @@ impl Setter<'_> {
             Argument::Long(value) => self.set_value(&value),
             Argument::Float(value) => self.set_value(&value),
             Argument::Double(value) => self.set_value(&value),
-            Argument::Local(bytes) => {
-                // SAFETY: no memory is handed over.
-                #[expect(unsafe_code, reason = "setting an argument is unsafe by signature")]
-                let set = unsafe { self.kernel.set_arg_local_buffer(self.next, bytes) };
-                self.done(set)
-            }
+            Argument::Local(bytes) => self.set_local(bytes),
         }
+    }
+
+    fn set_local(&mut self, bytes: usize) -> Result<(), OpenclError> {
+        // SAFETY: no memory is handed over.
+        #[expect(unsafe_code, reason = "setting an argument is unsafe by signature")]
+        let set = unsafe { self.kernel.set_arg_local_buffer(self.next, bytes) };
+        self.done(set)
+    }
+
+    fn set_bytes(&mut self, bytes: &[u8]) -> Result<(), OpenclError> {
+        // SAFETY: OpenCL copies the value, and refuses one whose size is not the parameter's.
+        #[expect(unsafe_code, reason = "setting an argument is unsafe by signature")]
+        let set = unsafe {
+            opencl3::kernel::set_kernel_arg(
+                self.kernel.get(),
+                self.next,
+                bytes.len(),
+                bytes.as_ptr().cast(),
+            )
+        };
+        self.done(set.map_err(ClError))
     }
 
     fn set_place(&mut self, memory: &Arc<Memory>, first: u64) -> Result<(), OpenclError> {

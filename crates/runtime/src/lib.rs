@@ -12,6 +12,8 @@ pub mod lower;
 
 pub mod launch;
 
+pub mod users;
+
 pub mod execute;
 
 pub mod solo;

@@ -1,12 +1,17 @@
 //! The model that a plan was made from, read as the plan says: with its dimensions and its rewritings.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use paracompile_frontend::facts::model_facts;
+use paracompile_frontend::import::kernels::KernelOptions;
 use paracompile_frontend::import::onnx::{
     Convolutions, Heads, ImportError, ImportOptions, Program, load,
 };
+use paracompile_frontend::ir::VerifiedGraph;
+use paracompile_plan::plan::ModelKind;
 use paracompile_plan::{Plan, Violation, check_structure};
+
+use crate::users::{KernelProgram, LoadError};
 
 /// Why a plan and a model do not go together: the user's fault.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +20,9 @@ pub enum ModelError {
     /// The model cannot be read.
     #[error(transparent)]
     Import(#[from] ImportError),
+    /// The kernel graph cannot be read, or has no sources.
+    #[error(transparent)]
+    Kernels(#[from] LoadError),
     /// The plan was made from another one.
     #[error(
         "this plan is for another model\n  the plan's: `{}`, digest {}\n  the one given: `{}`, digest {}",
@@ -41,17 +49,37 @@ fn lines(violations: &[Violation]) -> String {
         })
 }
 
-/// Reads the model of a plan, and proves that the plan is a correct order of its commands.
+/// What a plan is for.
+#[derive(Debug)]
+pub enum Model {
+    /// A network.
+    Network(Box<Program>),
+    /// OpenCL kernels.
+    Kernels(Box<KernelProgram>),
+}
+
+/// Reads the model of a plan, and proves that the plan is a correct order of its commands; sources of kernels are looked for in `folders` too.
+pub fn load_model(plan: &Plan, path: &Path, folders: &[PathBuf]) -> Result<Model, ModelError> {
+    match plan.model.kind {
+        ModelKind::Onnx => Ok(Model::Network(Box::new(load_for(plan, path)?))),
+        ModelKind::Kernels => {
+            let options = KernelOptions {
+                folders: folders.to_vec(),
+                symbols: plan.model.dims.clone(),
+            };
+            let program = KernelProgram::load(path, &options)?;
+            is_same(plan, &program.graph)?;
+            check_graph(plan, &program.graph)?;
+            Ok(Model::Kernels(Box::new(program)))
+        }
+    }
+}
+
+/// Reads the network of a plan, and proves that the plan is a correct order of its commands.
 pub fn load_for(plan: &Plan, path: &Path) -> Result<Program, ModelError> {
     let mut options = options(plan);
     let mut program = load(path, &options)?;
-    let digest = &program.imported.graph.digest;
-    if *digest != plan.model.graph_digest {
-        return Err(ModelError::Other {
-            plan: (plan.model.name.clone(), plan.model.graph_digest.clone()),
-            given: (program.imported.graph.name.clone(), digest.clone()),
-        });
-    }
+    is_same(plan, &program.imported.graph)?;
     if !has_rewrites(&program, plan) {
         options.convolutions = Convolutions::AsWritten;
         program = load(path, &options)?;
@@ -60,9 +88,24 @@ pub fn load_for(plan: &Plan, path: &Path) -> Result<Program, ModelError> {
     Ok(program)
 }
 
+/// Refuses a plan of another model.
+fn is_same(plan: &Plan, graph: &VerifiedGraph) -> Result<(), ModelError> {
+    if graph.digest == plan.model.graph_digest {
+        return Ok(());
+    }
+    Err(ModelError::Other {
+        plan: (plan.model.name.clone(), plan.model.graph_digest.clone()),
+        given: (graph.name.clone(), graph.digest.clone()),
+    })
+}
+
 /// Refuses a plan that is no valid execution order of the model.
 pub fn check(plan: &Plan, program: &Program) -> Result<(), ModelError> {
-    let violations = check_structure(plan, &model_facts(&program.imported.graph));
+    check_graph(plan, &program.imported.graph)
+}
+
+fn check_graph(plan: &Plan, graph: &VerifiedGraph) -> Result<(), ModelError> {
+    let violations = check_structure(plan, &model_facts(graph));
     if violations.is_empty() {
         Ok(())
     } else {

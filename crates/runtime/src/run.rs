@@ -10,10 +10,11 @@ use paracompile_plan::{Joules, Nanojoules, Plan};
 
 use crate::execute::{
     Bound, Delays, Mode, Options, Order, Prepared, Request, RunError, Sharing, Subject, Timeline,
-    measured, prepare,
+    measured, prepare, prepare_kernels,
 };
 use crate::meter::{Energy, EnergyMeter, Part, Running};
 use crate::opencl::DeviceKind;
+use crate::users::KernelProgram;
 
 /// How a plan is run.
 #[derive(Clone, Copy, Debug)]
@@ -73,10 +74,22 @@ pub struct Task<'t> {
     pub plan: &'t Plan,
     /// SHA-256 of its file.
     pub plan_digest: &'t str,
-    /// The model.
-    pub program: &'t Program,
-    /// The elements of the constants that its operators read.
-    pub constants: &'t BTreeMap<ValueId, Vec<u8>>,
+    /// What it is for.
+    pub model: Model<'t>,
+}
+
+/// What a plan is for.
+#[derive(Clone, Copy, Debug)]
+pub enum Model<'m> {
+    /// A network.
+    Network {
+        /// The network.
+        program: &'m Program,
+        /// The elements of the constants that its operators read.
+        constants: &'m BTreeMap<ValueId, Vec<u8>>,
+    },
+    /// OpenCL kernels.
+    Kernels(&'m KernelProgram),
 }
 
 /// Prepares and runs a plan that was found to be a valid execution order of the model ([`crate::model::check`]).
@@ -92,7 +105,12 @@ pub fn run(
         sharing: options.sharing,
         ..Options::for_plan(task.plan)
     };
-    let prepared = prepare(task.plan, task.program, bound, task.constants, settings)?;
+    let prepared = match task.model {
+        Model::Network { program, constants } => {
+            prepare(task.plan, program, bound, constants, settings)?
+        }
+        Model::Kernels(program) => prepare_kernels(task.plan, program, bound, settings)?,
+    };
     let done = measure(task, bound, inputs, options, interrupted, &prepared);
     if matches!(done, Err(RunError::Stuck { .. })) {
         // Whatever belongs to a device that hangs would hang when it is released.

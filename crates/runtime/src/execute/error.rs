@@ -2,6 +2,7 @@
 
 use crate::lower::Unsupported;
 use crate::opencl::OpenclError;
+use crate::users::KernelProblems;
 
 /// A plan that does not run.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +17,9 @@ pub enum RunError {
     /// The model's fault: operators that no kernel computes, all of them.
     #[error("{} operators cannot be executed; the first is {}", .0.len(), .0[0])]
     Unsupported(Vec<Unsupported>),
+    /// The user's fault: kernels that do not fit their sources or devices, all of them.
+    #[error(transparent)]
+    Kernels(KernelProblems),
     /// The user's fault: processors with one memory were bound to devices that share none.
     #[error("processors {} compute in memory `{memory}` of the plan, but are bound to devices of different platforms", .processors.join(", "))]
     TornMemory {

@@ -5,16 +5,19 @@
 //! its moves, has ended: with `c` copies of a source and `d` of a target that later stages read, the beginning of frame f + c + d comes
 //! after the end of all readers of frame f. More copies than needed are always safe, so their number is rounded up to a power of two.
 //! Operands of a concatenation along the first axis that is longer than one lie inside its result, by the same argument, and it is no command.
+//! What a user's kernel changes in place is one memory before and afterwards, by the same argument, unless somebody else reads what was:
+//! an update is a move to the same place.
 //! Inputs and outputs have as many copies as frames may be under way, since the host writes and reads them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use opencl3::types::cl_device_id;
-use paracompile_plan::plan::{Buffer, BufferKind, Plan, QueueKind};
+use paracompile_plan::plan::{Buffer, BufferKind, Plan, QueueKind, Task, Transfer};
 
 use crate::lower::Target;
 use crate::opencl::{Context, DeviceInfo, Memory};
+use crate::users::Update;
 
 use super::RunError;
 
@@ -94,6 +97,7 @@ impl Layout {
         depth: usize,
         sharing: Sharing,
         joins: &[Join],
+        updates: &[Update],
     ) -> Result<Self, RunError> {
         let (contexts, context_of) = contexts(plan, bound, sharing)?;
         let homes = homes(plan, &context_of)?;
@@ -107,6 +111,9 @@ impl Layout {
             .filter(|join| pieces.join(join))
             .map(|join| join.task)
             .collect();
+        for update in updates {
+            pieces.update(update);
+        }
         for count in &mut pieces.copies {
             *count = count.next_power_of_two();
         }
@@ -121,10 +128,15 @@ impl Layout {
         })
     }
 
+    /// Whether two buffers are the same memory.
+    pub(super) fn is_same(&self, one: u32, other: u32) -> bool {
+        self.places[one as usize] == self.places[other as usize]
+    }
+
     /// Whether a move needs nothing to be done.
     pub(super) fn is_nothing(&self, plan: &Plan, transfer: u32) -> bool {
         let transfer = &plan.transfers[transfer as usize];
-        self.places[transfer.from_buffer as usize] == self.places[transfer.to_buffer as usize]
+        self.is_same(transfer.from_buffer, transfer.to_buffer)
     }
 
     /// Copies of a buffer.
@@ -170,6 +182,8 @@ struct Pieces<'p> {
     copies: Vec<usize>,
     bytes: Vec<usize>,
     homes: Vec<Home>,
+    /// Tasks that change a piece in place, by piece and task.
+    updaters: BTreeSet<(usize, usize)>,
 }
 
 impl<'p> Pieces<'p> {
@@ -185,6 +199,7 @@ impl<'p> Pieces<'p> {
                 .collect(),
             bytes: plan.buffers.iter().map(size).collect(),
             homes,
+            updaters: BTreeSet::new(),
         }
     }
 
@@ -234,6 +249,36 @@ impl<'p> Pieces<'p> {
             offset += self.bytes[piece];
         }
         true
+    }
+
+    /// Puts what a task makes of a buffer into its place, if nobody else needs what was there.
+    fn update(&mut self, update: &Update) {
+        let (read, written) = (update.read as usize, update.written as usize);
+        let (kept, gone) = (self.places[read].0, self.places[written].0);
+        let is_alike = self.homes[kept] == self.homes[gone] && self.bytes[kept] == self.bytes[gone];
+        if kept == gone || !is_alike || self.holds_port_or_weight(kept) {
+            return;
+        }
+        let is_here = |buffer: u32| self.places[buffer as usize].0 == kept;
+        let leaves =
+            |transfer: &Transfer| is_here(transfer.from_buffer) && !is_here(transfer.to_buffer);
+        // A task that has changed the piece before read it before this one began.
+        let reads = |(index, task): (usize, &Task)| {
+            index != update.task
+                && !self.updaters.contains(&(kept, index))
+                && task.reads.iter().any(|&buffer| is_here(buffer))
+        };
+        if self.plan.transfers.iter().any(leaves) || self.plan.tasks.iter().enumerate().any(reads) {
+            return;
+        }
+        let own = self.plan.buffers[read].copies as usize;
+        let needed = own + crossing(self.copies[gone]);
+        self.copies[kept] = self.copies[kept].max(needed);
+        let moved = self.updaters.iter().filter(|(piece, _)| *piece == gone);
+        let moved: Vec<(usize, usize)> = moved.map(|&(_, task)| (kept, task)).collect();
+        self.updaters.extend(moved);
+        self.updaters.insert((kept, update.task));
+        self.shift(gone, kept, 0);
     }
 
     fn holds_port_or_weight(&self, piece: usize) -> bool {

@@ -45,7 +45,7 @@ pub use memory::{Bound, Sharing};
 pub use order::{After, Node, Order, StageEnds, Work, order};
 pub use outcome::{Subject, measured};
 pub use planned::{Lookup, Planned, Source};
-pub use prepare::{Enqueueing, Options, Port, Prepared, prepare};
+pub use prepare::{Enqueueing, Options, Port, Prepared, prepare, prepare_kernels};
 pub use stream::{Feed, Mode, Request, Sink};
 pub use timeline::{Frame, Overtaken, Span, Timeline};
 
@@ -53,4 +53,5 @@ pub(crate) use clock::Clock;
 pub(crate) use completion::{Completion, Ended, Signal};
 pub(crate) use memory::Store;
 pub(crate) use moves::{Move, Mover};
+pub(crate) use planned::buffers;
 pub(crate) use watch::{Watcher, notify};

@@ -151,7 +151,7 @@ impl<'p> Lookup<'p> {
 }
 
 /// The buffers of a task by tensor name.
-fn buffers<'q>(plan: &'q Plan, task: &PlanTask) -> HashMap<&'q str, u32> {
+pub(crate) fn buffers<'q>(plan: &'q Plan, task: &PlanTask) -> HashMap<&'q str, u32> {
     task.reads
         .iter()
         .chain(&task.writes)

@@ -9,9 +9,10 @@ use paracompile_frontend::import::onnx::{Program, ValueId};
 use paracompile_frontend::ir::TensorId;
 use paracompile_plan::plan::{Buffer, BufferKind, Plan};
 
-use crate::launch::{Launch, Place, Places, launches};
+use crate::launch::{Launch, Place, Places, launches, users_launches};
 use crate::lower::{Lowered, Phase, Scratch, Spec, Unsupported, Wire, joins_blocks, lower_task};
 use crate::opencl::{Context, DeviceKind, Doing, Memory, OpenclError, QueueOrder, write};
+use crate::users::{KernelProgram, KernelTask, Placed, ResolvedTask, Resolver, judge};
 
 use super::RunError;
 use super::clock::{Clock, offset};
@@ -150,46 +151,128 @@ pub fn prepare(
     let planned = resolve(plan, &lookup)?;
     let lowered = lower_all(plan, &planned, bound)?;
     let joins = joins(&planned);
-    let layout = Layout::new(plan, bound, options.depth, options.sharing, &joins)?;
-    let clock = Clock::start();
-    let mut builder = Builder::new(plan, bound, layout, clock)?;
+    let layout = Layout::new(plan, bound, options.depth, options.sharing, &joins, &[])?;
+    let tasks = planned.iter().zip(lowered).map(|(planned, lowered)| Ready {
+        label: task_label(planned),
+        operands: planned.operands.clone(),
+        results: planned.results.clone(),
+        launched: Launched::Lowered(lowered),
+    });
+    let tasks: Vec<Ready> = tasks.collect();
+    let graph = &program.imported.graph;
+    let ports = Ports {
+        inputs: ports(plan, &lookup, &graph.inputs, BufferKind::Input)?,
+        outputs: ports(plan, &lookup, &graph.outputs, BufferKind::Output)?,
+    };
+    let mut builder = Builder::new(plan, bound, layout, Clock::start())?;
     builder.allocate()?;
     builder.write_weights(&lookup, constants)?;
-    let order = order(plan, |transfer| builder.layout.is_nothing(plan, transfer));
-    let mut nodes = Vec::new();
-    let mut labels = Vec::new();
-    let mut count = 0;
-    for node in &order.nodes {
-        match node.work {
-            Work::Task(task) => {
-                let at = task as usize;
-                let variants = if builder.layout.in_place.contains(&at) {
-                    vec![Vec::new()]
-                } else {
-                    builder.task(at, &planned[at], &lowered[at], constants)?
-                };
-                count += variants.first().map_or(0, Vec::len);
-                labels.push(task_label(&planned[at]));
-                nodes.push(Enqueued::Task {
-                    queue: node.queue,
-                    context: builder.context_of_queue(node.queue),
-                    variants,
-                });
-            }
-            Work::Transfer(transfer) => {
-                let transfer = &plan.transfers[transfer as usize];
-                let target = &plan.buffers[transfer.to_buffer as usize];
-                labels.push(format!("move of `{}` to {}", target.tensor, target.memory));
-                nodes.push(Enqueued::Move {
-                    mover: node.queue,
-                    from: transfer.from_buffer,
-                    to: transfer.to_buffer,
-                    bytes: usize::try_from(transfer.bytes.count()).unwrap_or(usize::MAX),
-                });
-            }
+    let prepared = builder.build(bound, &tasks, constants, ports, options)?;
+    prepared.launch_each_once()?;
+    Ok(prepared)
+}
+
+/// Prepares a plan of a kernel graph on bound devices.
+pub fn prepare_kernels(
+    plan: &Plan,
+    program: &KernelProgram,
+    bound: &[Bound],
+    options: Options,
+) -> Result<Prepared, RunError> {
+    let resolver = Resolver::new(program);
+    let updates = resolver.updates(plan)?;
+    let layout = Layout::new(plan, bound, options.depth, options.sharing, &[], &updates)?;
+    let mut placed = Vec::new();
+    for task in &plan.tasks {
+        let processor = &plan.queues[task.queue as usize].processor;
+        let bound = bound.iter().find(|bound| bound.processor == *processor);
+        let bound = bound.ok_or_else(|| RunError::Unbound(processor.clone()))?;
+        for kernel in resolver.kernels(task)? {
+            placed.push(Placed {
+                kernel,
+                context: &layout.contexts[layout.context_of[processor]],
+                device: bound.id,
+            });
         }
     }
-    builder.finish(bound, order, nodes, labels, options, &lookup, count)
+    judge(program, &placed)?;
+    let tasks = plan.tasks.iter().map(|task| {
+        let is_same = |one, other| layout.is_same(one, other);
+        let ResolvedTask {
+            task,
+            operands,
+            results,
+            label,
+        } = resolver.task(plan, task, &is_same)?;
+        Ok(Ready {
+            label,
+            operands,
+            results,
+            launched: Launched::Kernels(task),
+        })
+    });
+    let tasks = tasks.collect::<Result<Vec<Ready>, RunError>>()?;
+    let ports = Ports {
+        inputs: kernel_buffers(plan, program, &program.graph.inputs, BufferKind::Input)?,
+        outputs: kernel_buffers(plan, program, &program.graph.outputs, BufferKind::Output)?,
+    };
+    let mut builder = Builder::new(plan, bound, layout, Clock::start())?;
+    builder.allocate()?;
+    // Nothing is launched on what is not there yet: a user's kernel may follow indices.
+    builder.build(bound, &tasks, &BTreeMap::new(), ports, options)
+}
+
+/// A task with everything that it needs to be launched.
+struct Ready {
+    label: String,
+    /// What its operands are, by position.
+    operands: Vec<Source>,
+    /// The buffers of its results, by position.
+    results: Vec<u32>,
+    launched: Launched,
+}
+
+/// What a task launches.
+enum Launched {
+    /// Our own kernels.
+    Lowered(Lowered),
+    /// A user's.
+    Kernels(KernelTask),
+}
+
+impl Launched {
+    fn scratch(&self) -> &[Scratch] {
+        match self {
+            Self::Lowered(lowered) => &lowered.scratch,
+            Self::Kernels(task) => &task.scratch,
+        }
+    }
+
+    fn tables(&self) -> &[Vec<u8>] {
+        match self {
+            Self::Lowered(lowered) => &lowered.tables,
+            Self::Kernels(_) => &[],
+        }
+    }
+
+    fn launches(
+        &self,
+        context: &Context,
+        places: &Places,
+        phase: Phase,
+    ) -> Result<Vec<Launch>, OpenclError> {
+        match (self, phase) {
+            (Self::Lowered(lowered), _) => launches(context, lowered, places, phase),
+            (Self::Kernels(task), Phase::Frame) => users_launches(context, task, places),
+            (Self::Kernels(_), Phase::Setup) => Ok(Vec::new()),
+        }
+    }
+}
+
+/// Where frames come in and go out.
+struct Ports {
+    inputs: Vec<Port>,
+    outputs: Vec<Port>,
 }
 
 fn resolve<'p>(plan: &Plan, lookup: &Lookup<'p>) -> Result<Vec<Planned<'p>>, RunError> {
@@ -450,47 +533,46 @@ impl<'b> Builder<'b> {
     fn task(
         &mut self,
         index: usize,
-        planned: &Planned<'_>,
-        lowered: &Lowered,
+        ready: &Ready,
         constants: &BTreeMap<ValueId, Vec<u8>>,
     ) -> Result<Vec<Vec<Launch>>, RunError> {
         let queue = self.plan.tasks[index].queue;
         let context = self.context_of_queue(queue);
         let mut places = Places {
-            scratch: self.scratch(queue, context, lowered)?,
+            scratch: self.scratch(queue, context, ready.launched.scratch())?,
             ..Places::default()
         };
-        for table in &lowered.tables {
+        for table in ready.launched.tables() {
             places.tables.push(self.filled(context, table)?);
         }
-        let buffers = planned.operands.iter().filter_map(|source| match source {
+        let buffers = ready.operands.iter().filter_map(|source| match source {
             Source::Buffer(buffer) => Some(*buffer),
             Source::Constant(_) => None,
         });
-        let touched: Vec<u32> = buffers.chain(planned.results.iter().copied()).collect();
+        let touched: Vec<u32> = buffers.chain(ready.results.iter().copied()).collect();
         let copies = touched.iter().map(|&buffer| self.layout.copies_of(buffer));
         // All are powers of two, so the largest is their least common multiple.
         let period = copies.max().unwrap_or(1);
         let mut variants = Vec::new();
         for frame in 0..period {
             places.operands.clear();
-            for source in &planned.operands {
+            for source in &ready.operands {
                 let place = match *source {
                     Source::Buffer(buffer) => self.place(buffer, frame),
                     Source::Constant(value) => self.constant(value, context, constants)?,
                 };
                 places.operands.push(place);
             }
-            places.results = planned
+            places.results = ready
                 .results
                 .iter()
                 .map(|&buffer| self.place(buffer, frame))
                 .collect();
             let device = &self.layout.contexts[context];
             if frame == 0 {
-                self.set_up(queue, device, lowered, &places)?;
+                self.set_up(queue, device, &ready.launched, &places)?;
             }
-            variants.push(launches(device, lowered, &places, Phase::Frame)?);
+            variants.push(ready.launched.launches(device, &places, Phase::Frame)?);
         }
         Ok(variants)
     }
@@ -499,12 +581,12 @@ impl<'b> Builder<'b> {
         &self,
         queue: u32,
         context: &Context,
-        lowered: &Lowered,
+        launched: &Launched,
         places: &Places,
     ) -> Result<(), RunError> {
         let queue = self.queues[queue as usize].as_ref();
         let queue = queue.expect("tasks are on compute queues");
-        let setup = launches(context, lowered, places, Phase::Setup)?;
+        let setup = launched.launches(context, places, Phase::Setup)?;
         for launch in &setup {
             launch.enqueue(queue, &[])?;
         }
@@ -518,10 +600,10 @@ impl<'b> Builder<'b> {
         &mut self,
         queue: u32,
         context: usize,
-        lowered: &Lowered,
+        wanted: &[Scratch],
     ) -> Result<Vec<Arc<Memory>>, RunError> {
         let mut scratch = Vec::new();
-        for (slot, &Scratch { bytes, lives_on }) in lowered.scratch.iter().enumerate() {
+        for (slot, &Scratch { bytes, lives_on }) in wanted.iter().enumerate() {
             let pooled = self.pools.get(&(queue, slot));
             let pooled = pooled.filter(|memory| !lives_on && memory.bytes() >= bytes);
             if let Some(memory) = pooled {
@@ -572,6 +654,53 @@ impl<'b> Builder<'b> {
             .collect()
     }
 
+    /// Launches and moves of all nodes of a frame.
+    fn build(
+        mut self,
+        bound: &[Bound],
+        tasks: &[Ready],
+        constants: &BTreeMap<ValueId, Vec<u8>>,
+        ports: Ports,
+        options: Options,
+    ) -> Result<Prepared, RunError> {
+        let plan = self.plan;
+        let order = order(plan, |transfer| self.layout.is_nothing(plan, transfer));
+        let mut nodes = Vec::new();
+        let mut labels = Vec::new();
+        let mut count = 0;
+        for node in &order.nodes {
+            match node.work {
+                Work::Task(task) => {
+                    let at = task as usize;
+                    let variants = if self.layout.in_place.contains(&at) {
+                        vec![Vec::new()]
+                    } else {
+                        self.task(at, &tasks[at], constants)?
+                    };
+                    count += variants.first().map_or(0, Vec::len);
+                    labels.push(tasks[at].label.clone());
+                    nodes.push(Enqueued::Task {
+                        queue: node.queue,
+                        context: self.context_of_queue(node.queue),
+                        variants,
+                    });
+                }
+                Work::Transfer(transfer) => {
+                    let transfer = &plan.transfers[transfer as usize];
+                    let target = &plan.buffers[transfer.to_buffer as usize];
+                    labels.push(format!("move of `{}` to {}", target.tensor, target.memory));
+                    nodes.push(Enqueued::Move {
+                        mover: node.queue,
+                        from: transfer.from_buffer,
+                        to: transfer.to_buffer,
+                        bytes: usize::try_from(transfer.bytes.count()).unwrap_or(usize::MAX),
+                    });
+                }
+            }
+        }
+        self.finish(bound, order, nodes, labels, options, ports, count)
+    }
+
     fn finish(
         mut self,
         bound: &[Bound],
@@ -579,7 +708,7 @@ impl<'b> Builder<'b> {
         nodes: Vec<Enqueued>,
         labels: Vec<String>,
         options: Options,
-        lookup: &Lookup<'_>,
+        ports: Ports,
         launches: usize,
     ) -> Result<Prepared, RunError> {
         let mut movers = BTreeMap::new();
@@ -603,19 +732,18 @@ impl<'b> Builder<'b> {
                 }
             }
         }
-        let graph = &lookup.program().imported.graph;
         let is_ahead = self.is_ahead(bound, options.enqueueing);
         let foreign = self.foreign(&order, &is_ahead);
         let mut is_last = vec![false; order.nodes.len()];
         for after in order.stages.iter().flat_map(|stage| &stage.end) {
             is_last[after.node] = true;
         }
-        let prepared = Prepared {
+        Ok(Prepared {
             foreign,
             is_ahead,
             is_last,
-            inputs: ports(self.plan, lookup, &graph.inputs, BufferKind::Input)?,
-            outputs: ports(self.plan, lookup, &graph.outputs, BufferKind::Output)?,
+            inputs: ports.inputs,
+            outputs: ports.outputs,
             order,
             layout: self.layout,
             options,
@@ -631,9 +759,7 @@ impl<'b> Builder<'b> {
             labels,
             allocated: self.allocated,
             launches,
-        };
-        prepared.launch_each_once()?;
-        Ok(prepared)
+        })
     }
 }
 
@@ -650,23 +776,42 @@ fn ports(
         let value = program.tensors[tensor.index()];
         let owner = lookup.owner(value).unwrap_or(tensor);
         let stored = &graph.tensors[owner].name;
-        let named = || {
-            plan.buffers
-                .iter()
-                .filter(|buffer| buffer.tensor == *stored)
-        };
-        // An output that is an input is there already.
-        let buffer = named()
-            .find(|buffer| buffer.kind == kind)
-            .or_else(|| named().find(|buffer| buffer.kind == BufferKind::Input));
-        let buffer = buffer.ok_or_else(|| RunError::OtherModel {
-            what: format!("the buffer of `{stored}`"),
-        })?;
         Ok(Port {
             name: graph.tensors[tensor].name.clone(),
             spec: Spec::of(&program.values[value]),
-            buffer: buffer.id,
+            buffer: port_buffer(plan, stored, kind)?,
         })
     };
     tensors.iter().map(port).collect()
+}
+
+/// The same of a kernel graph.
+fn kernel_buffers(
+    plan: &Plan,
+    program: &KernelProgram,
+    tensors: &[TensorId],
+    kind: BufferKind,
+) -> Result<Vec<Port>, RunError> {
+    let port = |&tensor: &TensorId| {
+        let tensor = &program.graph.tensors[tensor];
+        Ok(Port {
+            name: tensor.name.clone(),
+            spec: Spec::new(tensor.dtype, &tensor.shape),
+            buffer: port_buffer(plan, &tensor.name, kind)?,
+        })
+    };
+    tensors.iter().map(port).collect()
+}
+
+/// The buffer where the host writes or reads a tensor.
+fn port_buffer(plan: &Plan, stored: &str, kind: BufferKind) -> Result<u32, RunError> {
+    let named = || plan.buffers.iter().filter(|buffer| buffer.tensor == stored);
+    // An output that is an input is there already.
+    let buffer = named()
+        .find(|buffer| buffer.kind == kind)
+        .or_else(|| named().find(|buffer| buffer.kind == BufferKind::Input));
+    let buffer = buffer.ok_or_else(|| RunError::OtherModel {
+        what: format!("the buffer of `{stored}`"),
+    })?;
+    Ok(buffer.id)
 }

@@ -110,6 +110,26 @@ impl fmt::Display for InputProblem {
     }
 }
 
+/// An input of a model.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted<'w> {
+    /// Its name.
+    pub(crate) name: &'w str,
+    /// Its element type.
+    pub(crate) dtype: DataType,
+    /// Its extents.
+    pub(crate) shape: &'w Shape,
+}
+
+/// Whether a file with other extents and as many elements is what is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extents {
+    /// They have to be those of the model.
+    Matter,
+    /// Buffers have none.
+    Free,
+}
+
 /// A tensor for every input of the model, in its order.
 ///
 /// `given` are the options as typed: `FILE`, in the order of the inputs, or `NAME=FILE`.
@@ -119,23 +139,44 @@ pub fn gather(
     given: &[String],
     seed: u64,
 ) -> Result<Vec<HostTensor>, InputError> {
-    let inputs: Vec<ValueId> = inputs(program);
+    let inputs = inputs(program);
+    let wanted: Vec<Wanted<'_>> = inputs
+        .iter()
+        .map(|&id| {
+            let value = &program.values[id];
+            Wanted {
+                name: &value.name,
+                dtype: value.dtype,
+                shape: &value.shape,
+            }
+        })
+        .collect();
+    gather_for(&wanted, given, Extents::Matter, &|index| {
+        let name = || wanted[index].name.to_owned();
+        if !given.is_empty() {
+            return Err(InputProblem::Missing { name: name() });
+        }
+        random_input(program, inputs[index], seed).ok_or_else(|| InputProblem::NoRandom {
+            name: name(),
+            dtype: wanted[index].dtype,
+        })
+    })
+}
+
+/// The same for any inputs; `otherwise` makes those that are not given.
+pub(crate) fn gather_for(
+    wanted: &[Wanted<'_>],
+    given: &[String],
+    extents: Extents,
+    otherwise: &dyn Fn(usize) -> Result<HostTensor, InputProblem>,
+) -> Result<Vec<HostTensor>, InputError> {
     let mut problems = Vec::new();
-    let files = assign(program, &inputs, given, &mut problems);
+    let files = assign(wanted, given, &mut problems);
     let mut tensors = Vec::new();
-    for (&id, file) in inputs.iter().zip(files) {
-        let value = &program.values[id];
-        let name = || value.name.clone();
+    for (index, file) in files.into_iter().enumerate() {
         let tensor = match file {
-            Some(file) => read(program, id, &file),
-            None if given.is_empty() => random_input(program, id, seed).ok_or_else(|| {
-                let dtype = value.dtype;
-                InputProblem::NoRandom {
-                    name: name(),
-                    dtype,
-                }
-            }),
-            None => Err(InputProblem::Missing { name: name() }),
+            Some(file) => read(wanted[index], &file, extents),
+            None => otherwise(index),
         };
         match tensor {
             Ok(tensor) => tensors.push(tensor),
@@ -145,10 +186,9 @@ pub fn gather(
     if problems.is_empty() {
         return Ok(tensors);
     }
-    let lines = inputs.iter().map(|&id| {
-        let value = &program.values[id];
-        format!("`{}`: {} {}", value.name, value.dtype, value.shape)
-    });
+    let lines = wanted
+        .iter()
+        .map(|wanted| format!("`{}`: {} {}", wanted.name, wanted.dtype, wanted.shape));
     Err(InputError {
         problems,
         inputs: lines.collect(),
@@ -162,17 +202,12 @@ fn inputs(program: &Program) -> Vec<ValueId> {
 
 /// Which file is for which input.
 fn assign(
-    program: &Program,
-    inputs: &[ValueId],
+    wanted: &[Wanted<'_>],
     given: &[String],
     problems: &mut Vec<InputProblem>,
 ) -> Vec<Option<PathBuf>> {
-    let mut files: Vec<Option<PathBuf>> = vec![None; inputs.len()];
-    let place = |name: &str| {
-        inputs
-            .iter()
-            .position(|&id| program.values[id].name == name)
-    };
+    let mut files: Vec<Option<PathBuf>> = vec![None; wanted.len()];
+    let place = |name: &str| wanted.iter().position(|wanted| wanted.name == name);
     let mut in_order = Vec::new();
     for text in given {
         // Names of tensors and of files may hold `=` themselves: the longest name that the model has counts.
@@ -183,7 +218,7 @@ fn assign(
         match named.next() {
             Some((place, file)) if files[place].is_none() => files[place] = Some(file.into()),
             Some((place, _)) => {
-                let name = program.values[inputs[place]].name.clone();
+                let name = wanted[place].name.to_owned();
                 problems.push(InputProblem::Twice { name });
             }
             None => match text.split_once('=') {
@@ -195,7 +230,7 @@ fn assign(
             },
         }
     }
-    let mut free = (0..inputs.len())
+    let mut free = (0..wanted.len())
         .filter(|&place| files[place].is_none())
         .collect::<Vec<_>>()
         .into_iter();
@@ -208,24 +243,32 @@ fn assign(
     files
 }
 
-fn read(program: &Program, id: ValueId, file: &Path) -> Result<HostTensor, InputProblem> {
-    let value = &program.values[id];
-    let name = || value.name.clone();
-    let most = value
+/// A file that holds what is wanted.
+pub(crate) fn read(
+    wanted: Wanted<'_>,
+    file: &Path,
+    extents: Extents,
+) -> Result<HostTensor, InputProblem> {
+    let name = || wanted.name.to_owned();
+    let most = wanted
         .shape
-        .bytes(value.dtype)
+        .bytes(wanted.dtype)
         .map_or(u64::MAX, paracompile_plan::Bytes::count);
     let tensor = read_tensor(file, most).map_err(|error| InputProblem::File {
         name: name(),
         error,
     })?;
-    if (tensor.dtype, &tensor.shape) == (value.dtype, &value.shape) {
+    let is_alike = match extents {
+        Extents::Matter => tensor.shape == *wanted.shape,
+        Extents::Free => tensor.shape.bytes(tensor.dtype) == wanted.shape.bytes(wanted.dtype),
+    };
+    if tensor.dtype == wanted.dtype && is_alike {
         return Ok(tensor);
     }
     Err(InputProblem::Differs {
         name: name(),
         file: file.to_owned(),
-        expected: (value.dtype, value.shape.clone()),
+        expected: (wanted.dtype, wanted.shape.clone()),
         found: (tensor.dtype, tensor.shape),
     })
 }

@@ -17,3 +17,6 @@ pub use gather::{InputError, InputProblem, gather};
 pub use output::{OutputError, write_outputs};
 pub use random::random_input;
 pub use tensor::HostTensor;
+
+pub(crate) use gather::{Extents, Wanted, gather_for, read};
+pub(crate) use random::random_tensor;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use paracompile_frontend::import::onnx::{Attribute, Program, ValueId};
 use paracompile_frontend::ir::DataType;
 
+use super::gather::Wanted;
 use super::tensor::{HostTensor, size};
 use crate::weights::Stream;
 
@@ -15,13 +16,27 @@ use crate::weights::Stream;
 /// `None` if there are no such numbers: strings, complex and sub-byte types.
 pub fn random_input(program: &Program, id: ValueId, seed: u64) -> Option<HostTensor> {
     let value = &program.values[id];
-    let bytes = size(value.dtype, &value.shape)?;
-    let width = usize::try_from(value.dtype.bits() / 8).ok()?;
+    let wanted = Wanted {
+        name: &value.name,
+        dtype: value.dtype,
+        shape: &value.shape,
+    };
+    random_tensor(wanted, seed, |width| bound(program, id, width))
+}
+
+/// The same for any input; `bound` is one more than the largest whole number for a type of so many bytes.
+pub(crate) fn random_tensor(
+    wanted: Wanted<'_>,
+    seed: u64,
+    bound: impl Fn(usize) -> u64,
+) -> Option<HostTensor> {
+    let bytes = size(wanted.dtype, wanted.shape)?;
+    let width = usize::try_from(wanted.dtype.bits() / 8).ok()?;
     let count = (bytes / width) as u64;
-    let stream = Stream::new(seed, &value.name);
+    let stream = Stream::new(seed, wanted.name);
     let real = |index| 2.0 * stream.unit(index) - 1.0;
     let mut out = Vec::with_capacity(bytes);
-    match value.dtype {
+    match wanted.dtype {
         DataType::Float => {
             for index in 0..count {
                 #[expect(
@@ -40,7 +55,7 @@ pub fn random_input(program: &Program, id: ValueId, seed: u64) -> Option<HostTen
         | DataType::Uint32
         | DataType::Uint16
         | DataType::Uint8 => {
-            let bound = bound(program, id, width);
+            let bound = bound(width);
             for index in 0..count {
                 let value = (stream.bits(index) >> 11) % bound;
                 out.extend(&value.to_le_bytes()[..width]);
@@ -63,8 +78,8 @@ pub fn random_input(program: &Program, id: ValueId, seed: u64) -> Option<HostTen
         | DataType::String => return None,
     }
     Some(HostTensor {
-        dtype: value.dtype,
-        shape: value.shape.clone(),
+        dtype: wanted.dtype,
+        shape: wanted.shape.clone(),
         bytes: out,
     })
 }

@@ -1,7 +1,7 @@
 //! An operator in its place: what it computes, from what, on which kind of device.
 
 use paracompile_frontend::import::onnx::{Attribute, Call, Elements, ProgramValue};
-use paracompile_frontend::ir::DataType;
+use paracompile_frontend::ir::{DataType, Shape};
 
 use super::Tuning;
 
@@ -17,9 +17,14 @@ pub struct Spec {
 impl Spec {
     /// Of a value of a model.
     pub fn of(value: &ProgramValue) -> Self {
-        let extents = value.shape.0.iter();
+        Self::new(value.dtype, &value.shape)
+    }
+
+    /// Of a type and extents.
+    pub fn new(dtype: DataType, shape: &Shape) -> Self {
+        let extents = shape.0.iter();
         Self {
-            dtype: value.dtype,
+            dtype,
             shape: extents
                 .map(|&extent| usize::try_from(extent).unwrap_or(usize::MAX))
                 .collect(),

@@ -19,6 +19,7 @@ use opencl3::types::{CL_NON_BLOCKING, cl_device_id, cl_mem};
 use super::host_bytes::HostBytes;
 use super::{Doing, OpenclError};
 use crate::lower::Source;
+use crate::users::KernelSource;
 
 const COMMON: &str = include_str!("../kernels/common.cl");
 
@@ -28,8 +29,18 @@ pub struct Context {
     index: usize,
     inner: ClContext,
     devices: Vec<cl_device_id>,
-    programs: Mutex<BTreeMap<(&'static str, String), Arc<Program>>>,
+    /// By name of the source, whether it is ours, and build options.
+    programs: Mutex<BTreeMap<(String, Owner, String), Arc<Program>>>,
     is_zero_copy: bool,
+}
+
+/// Whose source it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Owner {
+    /// One of `src/kernels`, behind `common.cl`.
+    Ours,
+    /// A user's, as it is.
+    User,
 }
 
 /// Whether a queue runs its commands in order.
@@ -69,6 +80,11 @@ impl Context {
         Ok(made)
     }
 
+    /// Its number among several.
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
     /// The context itself.
     pub fn inner(&self) -> &ClContext {
         &self.inner
@@ -86,36 +102,80 @@ impl Context {
         options: &str,
         kernel: &str,
     ) -> Result<Kernel, OpenclError> {
-        let program = self.program(source, options)?;
+        // One string: the wrapper hands several over as if Rust's were C's.
+        let text = || [COMMON, source.text].concat();
+        let program = self.program((source.name, Owner::Ours, options), text)?;
         Kernel::create(&program, kernel)
             .doing(|| format!("taking kernel `{kernel}` of {}", source.name))
     }
 
-    fn program(&self, source: Source, options: &str) -> Result<Arc<Program>, OpenclError> {
+    /// A kernel of a user's source, whose arguments are not set yet; `None` where the source has no such one.
+    pub(crate) fn users_kernel(
+        &self,
+        source: &KernelSource,
+        options: &str,
+        function: &str,
+    ) -> Result<Option<Kernel>, OpenclError> {
+        const INVALID_KERNEL_NAME: i32 = -46;
+        let program = self.users_program(source, options)?;
+        match Kernel::create(&program, function) {
+            Ok(kernel) => Ok(Some(kernel)),
+            Err(error) if error.0 == INVALID_KERNEL_NAME => Ok(None),
+            Err(error) => Err(OpenclError::of_code(
+                error.0,
+                format!("taking kernel `{function}` of {}", source.name),
+            )),
+        }
+    }
+
+    /// The kernels of a user's source.
+    pub(crate) fn users_functions(
+        &self,
+        source: &KernelSource,
+        options: &str,
+    ) -> Result<Vec<String>, OpenclError> {
+        let program = self.users_program(source, options)?;
+        let names = program
+            .get_kernel_names()
+            .doing(|| format!("asking for the kernels of {}", source.name))?;
+        let names = names.trim_end_matches('\0').split(';');
+        Ok(names
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect())
+    }
+
+    fn users_program(
+        &self,
+        source: &KernelSource,
+        options: &str,
+    ) -> Result<Arc<Program>, OpenclError> {
+        // So that the compiler's messages name the user's file and its lines.
+        let text = || format!("#line 1 \"{}\"\n{}\n", source.name, source.text);
+        self.program((&source.name, Owner::User, options), text)
+    }
+
+    fn program(
+        &self,
+        (name, owner, options): (&str, Owner, &str),
+        text: impl FnOnce() -> String,
+    ) -> Result<Arc<Program>, OpenclError> {
         let mut programs = self.programs.lock().expect("no holder of the lock panics");
-        let key = (source.name, options.to_owned());
+        let key = (name.to_owned(), owner, options.to_owned());
         if let Some(program) = programs.get(&key) {
             return Ok(Arc::clone(program));
         }
-        // One string: the wrapper hands several over as if Rust's were C's.
-        let text = [COMMON, source.text].concat();
-        let mut program = Program::create_from_source(&self.inner, &text)
-            .doing(|| format!("taking the source {}", source.name))?;
+        let mut program = Program::create_from_source(&self.inner, &text())
+            .doing(|| format!("taking the source {name}"))?;
         if let Err(error) = program.build(&self.devices, options) {
-            return Err(self.build_error(&program, source, options, error.0));
+            return Err(self.build_error(&program, name, options, error.0));
         }
         let program = Arc::new(program);
         programs.insert(key, Arc::clone(&program));
         Ok(program)
     }
 
-    fn build_error(
-        &self,
-        program: &Program,
-        source: Source,
-        options: &str,
-        code: i32,
-    ) -> OpenclError {
+    fn build_error(&self, program: &Program, name: &str, options: &str, code: i32) -> OpenclError {
         const SUCCESS: i32 = 0;
         let failed = self.devices.iter().copied().find(|&device| {
             program
@@ -123,10 +183,10 @@ impl Context {
                 .is_ok_and(|status| status != SUCCESS)
         });
         let Some(device) = failed else {
-            return OpenclError::of_code(code, format!("building {}", source.name));
+            return OpenclError::of_code(code, format!("building {name}"));
         };
         OpenclError::Build {
-            source_name: source.name,
+            source_name: name.to_owned(),
             options: options.to_owned(),
             device: Device::new(device).name().unwrap_or_default(),
             log: program.get_build_log(device).unwrap_or_default(),

@@ -16,7 +16,7 @@ pub enum OpenclError {
     #[error("{source_name} (`{options}`) does not build for {device}:\n{log}")]
     Build {
         /// The file.
-        source_name: &'static str,
+        source_name: String,
         /// The build options.
         options: String,
         /// The device.

@@ -54,7 +54,8 @@ Examples:
   pararun run plan.json --model model.onnx
   pararun run plan.json --model model.onnx --map big=0/12 --map little=0/4 --map gpu=gpu --pace none
   pararun run plan.json --model model.onnx --weights random:1 --trace trace.json --measured measured.json
-  pararun run plan.json --model model.onnx --input image.npy --output results")]
+  pararun run plan.json --model model.onnx --input image.npy --output results
+  pararun run plan.json --model kernels.json --map gpu=gpu --map cpu=cpu --output results")]
     Run(RunArgs),
     /// Measure the operators of models on devices, and write a profile for `paracompile --soc`
     #[command(after_help = "\
@@ -113,9 +114,11 @@ pub(crate) struct PlanArgs {
     /// The plan, a file that paracompile wrote
     #[arg(value_name = "PLAN")]
     pub(crate) plan: PathBuf,
-    /// The model that the plan was made from, an ONNX file
+    /// The model that the plan was made from, an ONNX file or a kernel graph
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) sources: SourceArgs,
     /// The device of a processor: its index, cpu or gpu, or a part of its name; with /UNITS a part of it with so many compute units. Repeat for several; `pararun devices` lists devices
     #[arg(long, value_name = "NAME=DEVICE[/UNITS]")]
     pub(crate) map: Vec<DeviceMap>,
@@ -125,9 +128,17 @@ pub(crate) struct PlanArgs {
     /// An input, a .npy file or a tensor of ONNX (.pb): in the model's order, or by name; repeat for several. Without any, inputs are random
     #[arg(long, value_name = "[NAME=]FILE")]
     pub(crate) input: Vec<String>,
-    /// Where weights come from: the model's file, or random numbers
+    /// Where weights come from: the model's file, or random numbers. The seed is that of inputs too
     #[arg(long, value_name = "file|random:SEED", default_value_t = WeightSource::File)]
     pub(crate) weights: WeightSource,
+}
+
+/// Where the files of a kernel graph lie.
+#[derive(Debug, Args)]
+pub(crate) struct SourceArgs {
+    /// A folder with descriptions and sources of kernels, looked in before the one of the kernel graph; repeat for several
+    #[arg(long, value_name = "DIR")]
+    pub(crate) kernel_dir: Vec<PathBuf>,
 }
 
 /// `pararun weights`.
@@ -237,6 +248,8 @@ pub(crate) struct ValidateArgs {
     /// The model that its plans were made from
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) sources: SourceArgs,
     /// The device of a processor, as in `pararun run`; repeat for several
     #[arg(long, value_name = "NAME=DEVICE[/UNITS]")]
     pub(crate) map: Vec<DeviceMap>,

@@ -3,11 +3,12 @@
 use std::fmt::Write;
 use std::process::ExitCode;
 
-use paracompile_frontend::import::onnx::Program;
+use paracompile_frontend::ir::{DataType, Shape};
 use paracompile_plan::{Plan, read_plan};
 use paracompile_runtime::bind::{Binding, bind};
 use paracompile_runtime::input::{HostTensor, gather};
-use paracompile_runtime::model::load_for;
+use paracompile_runtime::model::{Model, load_model};
+use paracompile_runtime::users::kernel_inputs;
 use paracompile_runtime::weights::{RandomWeights, WeightSource};
 
 use crate::args::{CheckArgs, PlanArgs};
@@ -19,8 +20,8 @@ use crate::{problems, table, terminal};
 pub(crate) struct Ready {
     /// The plan.
     pub(crate) plan: Plan,
-    /// Its model.
-    pub(crate) program: Program,
+    /// What it is for.
+    pub(crate) model: Model,
     /// The devices of its processors.
     pub(crate) binding: Binding,
     /// A tensor for every input of the model.
@@ -32,18 +33,20 @@ pub(crate) struct Ready {
 /// Reads a plan and all that it needs, or says the first thing that it lacks.
 pub(crate) fn ready(args: &PlanArgs) -> Result<Ready, Failure> {
     let plan = read_plan(&args.plan).map_err(|error| problems::plan(&error, &args.plan))?;
-    let program = load_for(&plan, &args.model)
+    let model = load_model(&plan, &args.model, &args.sources.kernel_dir)
         .map_err(|error| problems::model(&error, &args.plan, &args.model))?;
     let seed = match args.weights {
         WeightSource::File => None,
         WeightSource::Random { seed } => Some(seed),
     };
-    let inputs = gather(&program, &args.input, seed.unwrap_or(0))
-        .map_err(|error| problems::input(&error))?;
-    let random = seed
-        .map(|seed| RandomWeights::of(&program, seed))
-        .transpose()
-        .map_err(|error| Failure::from_error(Kind::Model, &error).at(&args.model))?;
+    let inputs = inputs(&model, &args.input, seed.unwrap_or(0))?;
+    let random = match (&model, seed) {
+        (Model::Network(program), Some(seed)) => {
+            let random = RandomWeights::of(program, seed);
+            Some(random.map_err(|error| Failure::from_error(Kind::Model, &error).at(&args.model))?)
+        }
+        (Model::Network(_), None) | (Model::Kernels(_), _) => None,
+    };
     let mut processors: Vec<String> = plan
         .processors
         .iter()
@@ -59,11 +62,24 @@ pub(crate) fn ready(args: &PlanArgs) -> Result<Ready, Failure> {
     binding.processors.truncate(used);
     Ok(Ready {
         plan,
-        program,
+        model,
         binding,
         inputs,
         random,
     })
+}
+
+/// A tensor for every input of a model.
+pub(crate) fn inputs(
+    model: &Model,
+    given: &[String],
+    seed: u64,
+) -> Result<Vec<HostTensor>, Failure> {
+    let inputs = match model {
+        Model::Network(program) => gather(program, given, seed),
+        Model::Kernels(program) => kernel_inputs(program, given, seed),
+    };
+    inputs.map_err(|error| problems::input(&error))
 }
 
 /// Runs the command.
@@ -96,13 +112,8 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     for (name, tensor) in names {
         let _ = writeln!(text, "input `{name}`: {} {}", tensor.dtype, tensor.shape);
     }
-    for &output in &ready.program.outputs {
-        let value = &ready.program.values[output];
-        let _ = writeln!(
-            text,
-            "output `{}`: {} {}",
-            value.name, value.dtype, value.shape
-        );
+    for (name, dtype, shape) in outputs(&ready.model) {
+        let _ = writeln!(text, "output `{name}`: {dtype} {shape}");
     }
     if let Some(random) = &ready.random {
         let weights = random.fills().count();
@@ -111,4 +122,23 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     }
     let _ = writeln!(text, "plan, model, inputs and devices go together");
     terminal::printed(&text)
+}
+
+/// Name, type and extents of every output.
+fn outputs(model: &Model) -> Vec<(&str, DataType, &Shape)> {
+    match model {
+        Model::Network(program) => program
+            .outputs
+            .iter()
+            .map(|&output| &program.values[output])
+            .map(|value| (value.name.as_str(), value.dtype, &value.shape))
+            .collect(),
+        Model::Kernels(program) => program
+            .graph
+            .outputs
+            .iter()
+            .map(|&output| &program.graph.tensors[output])
+            .map(|tensor| (tensor.name.as_str(), tensor.dtype, &tensor.shape))
+            .collect(),
+    }
 }

@@ -8,6 +8,7 @@ use paracompile_runtime::execute::RunError;
 use paracompile_runtime::input::InputError;
 use paracompile_runtime::model::ModelError;
 use paracompile_runtime::opencl::OpenclError;
+use paracompile_runtime::users::{KernelProblems, LoadError};
 
 use crate::failure::{Failure, Kind};
 
@@ -48,10 +49,22 @@ pub(crate) fn bind(error: &BindError) -> Failure {
 pub(crate) fn model(error: &ModelError, plan: &Path, model: &Path) -> Failure {
     match error {
         ModelError::Import(error) => Failure::from_error(Kind::Model, error).at(model),
+        ModelError::Kernels(error) => kernels(error, model),
         ModelError::Other { .. } => Failure::new(Kind::Plan, error)
             .at(plan)
             .with_help("give --model the file that the plan was made from"),
         ModelError::Wrong(_) | _ => Failure::from_error(Kind::Plan, error).at(plan),
+    }
+}
+
+/// A kernel graph that cannot be read, or has no sources.
+pub(crate) fn kernels(error: &LoadError, path: &Path) -> Failure {
+    let failure = Failure::from_error(Kind::Model, error).at(path);
+    match error {
+        LoadError::Missing(_) => failure.with_help(
+            "put the sources beside the kernel graph or into src/ or kernels/ there, or name their folder by --kernel-dir",
+        ),
+        LoadError::Import(_) | LoadError::Verify(_) | LoadError::Read { .. } | _ => failure,
     }
 }
 
@@ -81,6 +94,15 @@ pub(crate) fn run(error: &RunError, plan: &Path) -> Failure {
             let lines: Vec<String> = operators.iter().map(ToString::to_string).collect();
             let message = format!("{} operators cannot be executed", operators.len());
             Failure::new(Kind::Model, message).with_help(lines.join("\n"))
+        }
+        RunError::Kernels(KernelProblems(problems)) => {
+            let mut remedies: Vec<&str> = Vec::new();
+            for problem in problems {
+                if !remedies.contains(&problem.fault.remedy()) {
+                    remedies.push(problem.fault.remedy());
+                }
+            }
+            Failure::from_error(Kind::Model, error).with_help(remedies.join("\n"))
         }
         RunError::OtherModel { .. } => Failure::from_error(Kind::Plan, error).at(plan),
         RunError::Interrupted { .. } => Failure::from_error(Kind::Interrupted, error),

@@ -12,9 +12,11 @@ use paracompile_runtime::execute::Bound;
 use paracompile_runtime::input::{HostTensor, write_outputs};
 use paracompile_runtime::interpret::{constants, stored};
 use paracompile_runtime::meter::EnergyMeter;
-use paracompile_runtime::run::{Run, RunOptions, Task, run as run_plan};
+use paracompile_runtime::model::Model;
+use paracompile_runtime::run::{Model as Of, Run, RunOptions, Task, run as run_plan};
 use paracompile_runtime::solo::Solo;
 use paracompile_runtime::trace::{Trace, write_trace};
+use paracompile_runtime::users::kernel_ports;
 use paracompile_runtime::validate::digest_of_file;
 use paracompile_runtime::weights::RandomWeights;
 
@@ -27,14 +29,19 @@ use crate::{problems, table, terminal};
 pub(crate) fn run(args: &RunArgs, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
     let Ready {
         plan,
-        program,
+        model,
         binding,
         inputs,
         random,
     } = ready(&args.plan)?;
     let progress = terminal::Progress::new(args.quiet || args.json);
-    progress.show("reading weights");
-    let constants = weights(&program, &binding, random.as_ref())?;
+    let constants = match &model {
+        Model::Network(program) => {
+            progress.show("reading weights");
+            weights(program, &binding, random.as_ref())?
+        }
+        Model::Kernels(_) => BTreeMap::new(),
+    };
     progress.show("building kernels, and running frames");
     let digest = digest_of_file(&args.plan.plan)
         .map_err(|error| Failure::from_error(Kind::File, &error).at(&args.plan.plan))?;
@@ -43,8 +50,13 @@ pub(crate) fn run(args: &RunArgs, interrupted: &AtomicBool) -> Result<ExitCode, 
     let task = Task {
         plan: &plan,
         plan_digest: &digest,
-        program: &program,
-        constants: &constants,
+        model: match &model {
+            Model::Network(program) => Of::Network {
+                program,
+                constants: &constants,
+            },
+            Model::Kernels(program) => Of::Kernels(program),
+        },
     };
     let options = RunOptions {
         frames: usize::try_from(args.frames).unwrap_or(usize::MAX),
@@ -56,7 +68,7 @@ pub(crate) fn run(args: &RunArgs, interrupted: &AtomicBool) -> Result<ExitCode, 
     let done = run_plan(&task, &bound, &inputs, &options, interrupted);
     progress.clear();
     let run = done.map_err(|error| problems::run(&error, &args.plan.plan))?;
-    write_files(args, &plan, &program, &constants, &run)?;
+    write_files(args, &plan, &model, &constants, &run)?;
     let text = if args.json {
         let text = serde_json::to_string_pretty(&run.measured);
         text.map_err(|error| Failure::from_error(Kind::Bug, &error))? + "\n"
@@ -107,7 +119,7 @@ pub(crate) fn bound(binding: &Binding) -> Vec<Bound> {
 fn write_files(
     args: &RunArgs,
     plan: &Plan,
-    program: &Program,
+    model: &Model,
     constants: &BTreeMap<ValueId, Vec<u8>>,
     run: &Run,
 ) -> Result<(), Failure> {
@@ -124,28 +136,41 @@ fn write_files(
         write_trace(path, *format, &trace).map_err(|error| file(&error))?;
     }
     if let Some(folder) = &args.output {
-        let computed = program.imported.graph.outputs.iter();
-        let computed = computed.map(|id| program.tensors[id.index()]);
-        let computed: BTreeMap<ValueId, &Vec<u8>> = computed.zip(&run.outputs).collect();
-        let mut outputs: Vec<(String, HostTensor)> = Vec::new();
-        for &id in &program.outputs {
-            let value = &program.values[id];
-            // An output that no input can change is a constant, and no plan computes it.
-            let bytes = computed.get(&id).copied().or_else(|| constants.get(&id));
-            let Some(bytes) = bytes else {
-                let message = format!("output `{}` has no elements that are known", value.name);
-                return Err(Failure::new(Kind::Bug, message));
-            };
-            let tensor = HostTensor {
-                dtype: value.dtype,
-                shape: value.shape.clone(),
-                bytes: bytes.clone(),
-            };
-            outputs.push((value.name.clone(), tensor));
-        }
+        let outputs = match model {
+            Model::Network(program) => outputs(program, constants, &run.outputs)?,
+            Model::Kernels(program) => kernel_ports(program, &run.outputs),
+        };
         write_outputs(folder, &outputs).map_err(|error| file(&error))?;
     }
     Ok(())
+}
+
+/// The outputs of a network by name.
+fn outputs(
+    program: &Program,
+    constants: &BTreeMap<ValueId, Vec<u8>>,
+    computed: &[Vec<u8>],
+) -> Result<Vec<(String, HostTensor)>, Failure> {
+    let ids = program.imported.graph.outputs.iter();
+    let ids = ids.map(|id| program.tensors[id.index()]);
+    let computed: BTreeMap<ValueId, &Vec<u8>> = ids.zip(computed).collect();
+    let mut outputs = Vec::new();
+    for &id in &program.outputs {
+        let value = &program.values[id];
+        // An output that no input can change is a constant, and no plan computes it.
+        let bytes = computed.get(&id).copied().or_else(|| constants.get(&id));
+        let Some(bytes) = bytes else {
+            let message = format!("output `{}` has no elements that are known", value.name);
+            return Err(Failure::new(Kind::Bug, message));
+        };
+        let tensor = HostTensor {
+            dtype: value.dtype,
+            shape: value.shape.clone(),
+            bytes: bytes.clone(),
+        };
+        outputs.push((value.name.clone(), tensor));
+    }
+    Ok(outputs)
 }
 
 /// What a person wants to know of a run.

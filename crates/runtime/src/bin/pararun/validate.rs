@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use paracompile_plan::measured::Measured;
 use paracompile_plan::write_json;
 use paracompile_runtime::bind::bind;
-use paracompile_runtime::input::gather;
-use paracompile_runtime::model::load_for;
+use paracompile_runtime::model::load_model;
 use paracompile_runtime::validate::{
     Agreement, Candidate, Pair, Validated, Validation, candidates, digest_of_predictions,
 };
@@ -15,7 +14,7 @@ use paracompile_runtime::weights::WeightSource;
 
 use crate::args::ValidateArgs;
 use crate::failure::{Failure, Kind};
-use crate::{problems, table, terminal};
+use crate::{check, problems, table, terminal};
 
 /// Runs the command.
 pub(crate) fn run(args: &ValidateArgs, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
@@ -32,15 +31,14 @@ pub(crate) fn run(args: &ValidateArgs, interrupted: &AtomicBool) -> Result<ExitC
             candidates.len()
         ));
     }
-    let program = load_for(&first.plan, &args.model)
+    let model = load_model(&first.plan, &args.model, &args.sources.kernel_dir)
         .map_err(|error| problems::model(&error, &args.directory.join(&first.file), &args.model))?;
     let seed = match args.weights {
         WeightSource::File => None,
         WeightSource::Random { seed } => Some(seed),
     };
     // What the runs will need is tried before the first of them.
-    let inputs = gather(&program, &[], seed.unwrap_or(0));
-    inputs.map_err(|error| problems::input(&error))?;
+    check::inputs(&model, &[], seed.unwrap_or(0))?;
     let mut processors: Vec<String> = Vec::new();
     for processor in candidates
         .iter()
