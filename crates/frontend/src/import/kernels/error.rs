@@ -100,7 +100,9 @@ pub enum Defect {
     },
     #[error("`{0}` is no name in C")]
     Identifier(String),
-    #[error("`{0}` is no id: ids are up to 128 printable characters without spaces")]
+    #[error(
+        "`{0}` is no id: ids are up to 128 letters, digits and signs without spaces and arrows, the first no sign"
+    )]
     Id(String),
     #[error("`{0}` is the id of another kernel too")]
     DuplicateId(String),

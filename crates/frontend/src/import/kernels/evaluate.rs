@@ -33,16 +33,45 @@ impl<'a> Scope<'a> {
             file: BTreeMap::new(),
             needed: RefCell::default(),
         };
+        let mut file = BTreeMap::new();
         for (name, text) in &specification.symbols {
             if asked.contains_key(name) {
                 continue;
             }
-            let value = scope.value(text, None, &format!("symbols.{}", shown(name)), problems);
-            if let Some(value) = value {
-                scope.file.insert(name.clone(), value);
+            let place = format!("symbols.{}", shown(name));
+            if let Some(value) = scope.bounded(text, None, &place, BOUNDS, problems) {
+                file.insert(name.clone(), value);
             }
         }
+        scope.file = file;
         scope
+    }
+
+    /// Every symbol that a launch knows by the file, with its value: its own before those of the whole graph.
+    pub(super) fn of_launch(
+        &self,
+        launch: &Launch,
+        problems: &mut Problems,
+    ) -> BTreeMap<String, i128> {
+        let mut known = self.file.clone();
+        known.extend(
+            self.asked
+                .iter()
+                .map(|(name, &value)| (name.clone(), value.into())),
+        );
+        known.extend(self.own_symbols(launch, problems));
+        known
+    }
+
+    fn own_symbols(&self, launch: &Launch, problems: &mut Problems) -> BTreeMap<String, i128> {
+        let values = launch.symbols.iter().filter_map(|(name, text)| {
+            let place = format!("kernel {}, symbols.{}", launch.name, shown(name));
+            Some((
+                name.clone(),
+                self.bounded(text, None, &place, BOUNDS, problems)?,
+            ))
+        });
+        values.collect()
     }
 
     /// The bound symbols that some expression needed, with their values.
@@ -108,7 +137,33 @@ impl<'a> Scope<'a> {
             }
         }
     }
+
+    /// A value from `least` to `most`.
+    fn bounded(
+        &self,
+        text: &str,
+        own: Option<&Own>,
+        place: &str,
+        (least, most): (i128, i128),
+        problems: &mut Problems,
+    ) -> Option<i128> {
+        let value = self.value(text, own, place, problems)?;
+        if !(least..=most).contains(&value) {
+            let defect = Defect::Range {
+                text: shown(text),
+                value: value.to_string(),
+                least: least.to_string(),
+                most: most.to_string(),
+            };
+            problems.push(place, defect);
+            return None;
+        }
+        Some(value)
+    }
 }
+
+/// What a symbol or a macro can be: it reads back as the same number from every format.
+const BOUNDS: (i128, i128) = (i64::MIN as i128, u64::MAX as i128);
 
 /// The symbols of one launch.
 struct Own {
@@ -147,16 +202,10 @@ pub(super) fn evaluate(
     problems: &mut Problems,
 ) -> Option<Evaluated> {
     let whose = format!("kernel {}", launch.name);
-    let mut own = Own {
-        symbols: BTreeMap::new(),
+    let own = Own {
+        symbols: scope.own_symbols(launch, problems),
         first_extent: None,
     };
-    for (name, text) in &launch.symbols {
-        let place = format!("{whose}, symbols.{}", shown(name));
-        if let Some(value) = scope.value(text, None, &place, problems) {
-            own.symbols.insert(name.clone(), value);
-        }
-    }
     if own.symbols.len() < launch.symbols.len() {
         return None;
     }
@@ -213,20 +262,11 @@ impl Site<'_> {
             .value(text, Some(&self.own), &place, self.problems)
     }
 
-    /// A value from `least` to `most`.
-    fn within(&mut self, text: &str, path: &str, (least, most): (i128, i128)) -> Option<i128> {
-        let value = self.value(text, path)?;
-        if !(least..=most).contains(&value) {
-            let defect = Defect::Range {
-                text: shown(text),
-                value: value.to_string(),
-                least: least.to_string(),
-                most: most.to_string(),
-            };
-            self.problems.push(self.place(path), defect);
-            return None;
-        }
-        Some(value)
+    /// A value from the first to the last of `range`.
+    fn within(&mut self, text: &str, path: &str, range: (i128, i128)) -> Option<i128> {
+        let place = self.place(path);
+        let own = Some(&self.own);
+        self.scope.bounded(text, own, &place, range, self.problems)
     }
 
     fn positive(&mut self, text: &str, path: &str, most: u64) -> Option<u64> {
@@ -262,7 +302,7 @@ impl Site<'_> {
         if Element::parse(text).is_some() {
             return Some(text.to_owned());
         }
-        let value = self.value(text, &format!("macros_values.{name}"))?;
+        let value = self.within(text, &format!("macros_values.{name}"), BOUNDS)?;
         Some(value.to_string())
     }
 

@@ -275,9 +275,15 @@ impl<'a> At<'a> {
     }
 }
 
-/// Whether a text can be the id of a kernel.
+/// Whether a text can be the id of a kernel: it stands between spaces and arrows in the symbolic form, and at the start of a file.
 pub(super) fn is_id(text: &str) -> bool {
-    (1..=128).contains(&text.len()) && text.chars().all(|c| !c.is_whitespace() && !c.is_control())
+    let first = text.chars().next();
+    text.len() <= 128
+        && first.is_some_and(|c| c.is_alphanumeric() || c == '_')
+        && text
+            .chars()
+            .all(|c| c.is_alphanumeric() || c.is_ascii_punctuation())
+        && !text.contains("->")
 }
 
 /// Whether a text is an identifier of C.

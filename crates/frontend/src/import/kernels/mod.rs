@@ -50,7 +50,7 @@ pub use graph::{
 pub use library::{Library, Lookup};
 pub use link::Linked;
 pub use lower::lower;
-pub use read::{KernelOptions, import, import_text, is_kernel_graph, read};
+pub use read::{KernelOptions, import, import_text, is_kernel_graph, read, read_text};
 pub use specification::{
     Described, DescribedArgument, Description, Direction, Launch, Specification, SpecifiedEdge,
 };

@@ -53,7 +53,7 @@ pub fn import_text(
     symbols: &BTreeMap<String, u64>,
     library: &Library<'_>,
 ) -> Result<Linked, KernelsError> {
-    let (specification, problems) = read_text(text, name, library)?;
+    let (specification, problems) = read_any(text, name, library)?;
     link(&specification, symbols, library, problems)
 }
 
@@ -74,11 +74,21 @@ fn read_file(
     let name = path
         .file_stem()
         .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-    read_text(&text, &name, &library)
+    read_any(&text, &name, &library)
+}
+
+/// Reads a specification from a text without evaluating it.
+pub fn read_text(
+    text: &str,
+    name: &str,
+    library: &Library<'_>,
+) -> Result<Specification, KernelsError> {
+    let (specification, problems) = read_any(text, name, library)?;
+    problems.into_result(specification)
 }
 
 /// What the file starts with says in which format it is.
-fn read_text(
+fn read_any(
     text: &str,
     name: &str,
     library: &Library<'_>,

@@ -29,8 +29,7 @@ pub(super) fn read(text: &str, library: &Library<'_>, problems: &mut Problems) -
         let place = format!("line {}", index + 1);
         if line.len() >= 3 && line.bytes().all(|byte| byte == b'-') {
             part += 1;
-        } else if line.is_empty() || line.starts_with('#') {
-        } else {
+        } else if !line.is_empty() {
             match part {
                 0 => reader.kernel(line, &place, problems),
                 1 => reader.edge(line, place, problems),

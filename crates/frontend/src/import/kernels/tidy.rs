@@ -474,3 +474,24 @@ fn edge(at: &At<'_>, problems: &mut Problems) -> Option<SpecifiedEdge> {
         to: to?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn the_committed_schema_is_the_one_of_the_types() {
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/kernels.schema.json");
+        if std::env::var_os("UPDATE_SCHEMAS").is_some() {
+            std::fs::write(&path, kernels_json_schema()).unwrap();
+        }
+        let committed = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            committed == kernels_json_schema(),
+            "docs/schema/kernels.schema.json is stale: run the tests with UPDATE_SCHEMAS=1"
+        );
+    }
+}

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::error::{Defect, KernelsError, Problems};
+use super::evaluate::Scope;
 use super::graph::{Access, Argument, Device, Initial, Kernel, KernelId, Origin};
 use super::json::is_file_name;
 use super::link::Linked;
@@ -48,7 +49,7 @@ pub fn write(
             text: pretty(&own(specification)),
             descriptions: BTreeMap::new(),
         }),
-        Format::Symbolic => symbolic(specification),
+        Format::Symbolic => symbolic(specification, linked),
         Format::Expanded => expanded(specification, linked),
     }
 }
@@ -60,9 +61,9 @@ fn pretty<T: serde::Serialize>(value: &T) -> String {
 
 /// A whole number as such, and everything else as text.
 fn expressed(text: &str) -> Expressed {
-    match text.parse() {
-        Ok(number) => Expressed::Whole(number),
-        Err(_) => Expressed::Text(text.to_owned()),
+    match text.parse::<i64>() {
+        Ok(number) if number.to_string() == text => Expressed::Whole(number),
+        Ok(_) | Err(_) => Expressed::Text(text.to_owned()),
     }
 }
 
@@ -84,18 +85,48 @@ const fn written_device(device: Device) -> WrittenDevice {
     }
 }
 
+/// Launches by name, and which of them read of which.
+struct Index<'a> {
+    specification: &'a Specification,
+    descriptions: BTreeMap<&'a str, Option<usize>>,
+    edges: BTreeSet<(&'a str, &'a str)>,
+}
+
+impl<'a> Index<'a> {
+    fn new(specification: &'a Specification) -> Self {
+        let launches = specification.launches.iter();
+        let edges = specification.edges.iter();
+        Self {
+            specification,
+            descriptions: launches
+                .map(|launch| (launch.name.as_str(), launch.description))
+                .collect(),
+            edges: edges
+                .map(|edge| (edge.to.0.as_str(), edge.from.0.as_str()))
+                .collect(),
+        }
+    }
+
+    fn reads(&self, reader: &str, writer: &str) -> bool {
+        self.edges.contains(&(reader, writer))
+    }
+
+    /// The argument at an end of an edge, and its position.
+    fn end(&self, (kernel, argument): &(String, String)) -> Option<(usize, &'a DescribedArgument)> {
+        let index = (*self.descriptions.get(kernel.as_str())?)?;
+        let description = &self.specification.descriptions[index];
+        let position = description.position(argument)?;
+        Some((position, &description.arguments[position]))
+    }
+}
+
 fn own(specification: &Specification) -> KernelsFile {
+    let index = Index::new(specification);
     let queues = specification.queues.iter();
     let launches = specification.launches.iter().map(|launch| {
         let kernel = launch
             .description
             .map(|index| specification.descriptions[index].name.clone());
-        let read: BTreeSet<&str> = specification
-            .edges
-            .iter()
-            .filter(|edge| edge.to.0 == launch.name)
-            .map(|edge| edge.from.0.as_str())
-            .collect();
         let initial = launch.initial.iter().map(|(name, initial)| {
             let initial = match initial {
                 Initial::Fill(value) => WrittenInitial::Fill(*value),
@@ -113,16 +144,22 @@ fn own(specification: &Specification) -> KernelsFile {
             after: launch
                 .after
                 .iter()
-                .filter(|before| !read.contains(before.as_str()))
+                .filter(|before| !index.reads(&launch.name, before))
                 .cloned()
                 .collect(),
             initial: initial.collect(),
         }
     });
     let launches = launches.collect();
+    let named_end = |end: &(String, String)| {
+        let argument = index
+            .end(end)
+            .map_or(end.1.as_str(), |(_, argument)| &argument.name);
+        format!("{}.{argument}", end.0)
+    };
     let edges = specification.edges.iter().map(|edge| WrittenEdge {
-        from: end(specification, &edge.from),
-        to: end(specification, &edge.to),
+        from: named_end(&edge.from),
+        to: named_end(&edge.to),
     });
     KernelsFile {
         schema: 1,
@@ -134,22 +171,6 @@ fn own(specification: &Specification) -> KernelsFile {
         launches,
         edges: edges.collect(),
     }
-}
-
-/// An end of an edge by the name of its argument.
-fn end(specification: &Specification, (kernel, argument): &(String, String)) -> String {
-    let mut launches = specification.launches.iter();
-    let launch = launches.find(|launch| launch.name == *kernel);
-    let description = launch.and_then(|launch| launch.description);
-    let known = description.and_then(|index| {
-        let description = &specification.descriptions[index];
-        Some(
-            description.arguments[description.position(argument)?]
-                .name
-                .as_str(),
-        )
-    });
-    format!("{kernel}.{}", known.unwrap_or(argument))
 }
 
 fn own_kernel(description: &Description) -> WrittenKernel {
@@ -226,7 +247,7 @@ const fn tenths(device: Device) -> u32 {
     }
 }
 
-fn symbolic(specification: &Specification) -> Result<Written, KernelsError> {
+fn symbolic(specification: &Specification, linked: &Linked) -> Result<Written, KernelsError> {
     let mut problems = Problems::default();
     check_common(specification, &mut problems);
     let mut descriptions = BTreeMap::new();
@@ -242,18 +263,15 @@ fn symbolic(specification: &Specification) -> Result<Written, KernelsError> {
         }
         descriptions.insert(file, pretty(&described(description)));
     }
+    let index = Index::new(specification);
+    let scope = Scope::new(specification, &linked.dims, &mut problems);
     let mut text = String::new();
     for launch in &specification.launches {
         let place = format!("kernel {}", launch.name);
-        let edges = specification
-            .edges
-            .iter()
-            .filter(|edge| edge.to.0 == launch.name);
-        let read: BTreeSet<&str> = edges.map(|edge| edge.from.0.as_str()).collect();
         if launch
             .after
             .iter()
-            .any(|before| !read.contains(before.as_str()))
+            .any(|before| !index.reads(&launch.name, before))
         {
             unwritable(
                 &mut problems,
@@ -261,13 +279,13 @@ fn symbolic(specification: &Specification) -> Result<Written, KernelsError> {
                 "waiting without an edge; the expanded form has it",
             );
         }
-        let Some(index) = launch.description else {
+        let Some(described) = launch.description else {
             continue;
         };
         let mut symbols = Map::new();
-        // Symbols of the file become those of every launch, where the launch has none of that name.
-        for (name, text) in specification.symbols.iter().chain(&launch.symbols) {
-            symbols.insert(name.clone(), value(&expressed(text)));
+        // Symbols of the file become those of every launch, as numbers: a line's symbols do not know each other.
+        for (name, value) in scope.of_launch(launch, &mut problems) {
+            symbols.insert(name, value_of(value));
         }
         for key in ["dev", "tc", "task"] {
             if symbols.contains_key(key) {
@@ -278,32 +296,45 @@ fn symbolic(specification: &Specification) -> Result<Written, KernelsError> {
                 );
             }
         }
-        if let Some(device) = launch.device {
-            symbols.insert("partition".to_owned(), tenths(device).into());
+        let partition = symbols.get("partition").cloned();
+        let device = launch.device.map(|device| Value::from(tenths(device)));
+        // Between the ends it prefers none, and beyond them it is refused.
+        let fits = match (&partition, &device) {
+            (None, _) => true,
+            (Some(symbol), Some(device)) => symbol == device,
+            (Some(symbol), None) => symbol
+                .as_u64()
+                .is_some_and(|symbol| (1..10).contains(&symbol)),
+        };
+        if !fits {
+            let what = "a symbol `partition`, which means another device there";
+            unwritable(&mut problems, place.clone(), what);
+        }
+        if let Some(device) = device {
+            symbols.insert("partition".to_owned(), device);
         }
         if let Some(component) = launch.component {
             symbols.insert("task".to_owned(), component.into());
         }
-        let file = format!("{}.json", specification.descriptions[index].name);
+        let file = format!("{}.json", specification.descriptions[described].name);
         text += &format!("{} {file} {}\n", launch.name, Value::Object(symbols));
     }
     text += "---\n";
     for edge in &specification.edges {
-        let from = (&edge.from.0, position(specification, &edge.from));
-        let to = (&edge.to.0, position(specification, &edge.to));
-        text += &format!("{} {} -> {} {}\n", from.0, from.1, to.0, to.1);
+        if let (Some((from, _)), Some((to, _))) = (index.end(&edge.from), index.end(&edge.to)) {
+            text += &format!("{} {from} -> {} {to}\n", edge.from.0, edge.to.0);
+        }
     }
     text += "---\n";
     problems.into_result(Written { text, descriptions })
 }
 
-fn position(specification: &Specification, (kernel, argument): &(String, String)) -> String {
-    let mut launches = specification.launches.iter();
-    let launch = launches.find(|launch| launch.name == *kernel);
-    let description = launch.and_then(|launch| launch.description);
-    let position =
-        description.and_then(|index| specification.descriptions[index].position(argument));
-    position.map_or_else(|| argument.clone(), |position| position.to_string())
+/// A number of any size.
+fn value_of(number: i128) -> Value {
+    match i64::try_from(number) {
+        Ok(number) => number.into(),
+        Err(_) => number.to_string().into(),
+    }
 }
 
 fn value(expressed: &Expressed) -> Value {
