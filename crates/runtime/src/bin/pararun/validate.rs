@@ -109,6 +109,9 @@ fn measure(args: &ValidateArgs, candidate: &Candidate) -> Result<Measured, Strin
         .arg(&args.model)
         .args(["--weights", &args.weights.to_string()])
         .args(["--frames", &args.frames.to_string(), "--json"]);
+    for folder in &args.sources.kernel_dir {
+        command.arg("--kernel-dir").arg(folder);
+    }
     // All maps, so that the parts of a device are the same for all plans.
     for map in &args.map {
         command.args(["--map", &map.to_string()]);
