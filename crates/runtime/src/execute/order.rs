@@ -3,7 +3,7 @@
 //! A `send` and its `receive` are one node. Waits on an earlier node of the same compute queue go without saying, since such queues run in
 //! order; of several nodes of another compute queue the last one is enough.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use paracompile_plan::plan::{Action, Plan, QueueKind};
 
@@ -163,16 +163,22 @@ impl Resolver<'_> {
     /// What command `id` waits for, as nodes.
     fn all(&self, id: u32) -> Vec<After> {
         let mut found = Vec::new();
-        let mut open = vec![(id, 0_u32)];
-        let mut seen = std::collections::BTreeSet::new();
-        while let Some((id, back)) = open.pop() {
+        let mut open = BTreeSet::from([(0_u32, id)]);
+        // A marker that waits for itself of earlier frames says nothing new there: a frame begins when the one before has ended.
+        let mut seen = BTreeSet::new();
+        while let Some((back, id)) = open.pop_first() {
+            if !seen.insert(id) {
+                continue;
+            }
             for wait in &self.plan.frame[id as usize].wait {
-                let back = back + wait.frames_back;
+                let back = back.saturating_add(wait.frames_back);
                 let command = self.same_as.get(&wait.command).copied();
                 let command = command.unwrap_or(wait.command);
                 match self.node_of.get(&command) {
                     Some(&node) => found.push(After { node, back }),
-                    None if seen.insert((command, back)) => open.push((command, back)),
+                    None if !seen.contains(&command) => {
+                        open.insert((back, command));
+                    }
                     None => {}
                 }
             }

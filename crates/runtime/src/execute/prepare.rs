@@ -96,6 +96,8 @@ pub struct Prepared {
     pub(super) foreign: Vec<Vec<usize>>,
     /// Whether tasks are enqueued before all that they wait for has ended, by context.
     pub(super) is_ahead: Vec<bool>,
+    /// Whether the node is the first of a frame on its queue, by node.
+    pub(super) is_first: Vec<bool>,
     /// Whether the host waits for the node, by node: a stage ends with it.
     pub(super) is_last: Vec<bool>,
     /// What people call the nodes.
@@ -738,7 +740,10 @@ impl<'b> Builder<'b> {
         for after in order.stages.iter().flat_map(|stage| &stage.end) {
             is_last[after.node] = true;
         }
+        let mut begun = BTreeSet::new();
+        let is_first = order.nodes.iter().map(|node| begun.insert(node.queue));
         Ok(Prepared {
+            is_first: is_first.collect(),
             foreign,
             is_ahead,
             is_last,

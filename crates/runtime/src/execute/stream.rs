@@ -359,6 +359,10 @@ impl Stream<'_> {
                 let wait: Vec<cl_event> = waits.filter_map(|fired| fired.handle(context)).collect();
                 let events = self.prepared.enqueue(node, frame, delay, &wait)?;
                 launched.enqueued(Ok(events), watcher)?;
+                // The device begins with the first of a frame while the others are enqueued.
+                if self.prepared.is_first[node] {
+                    self.prepared.flush(queue)?;
+                }
             }
         }
         let mut signals = Vec::new();

@@ -30,11 +30,11 @@ pub(crate) fn plan(
         maker.task(kernel, queue_of(kernel));
     }
     for &output in &program.graph.outputs {
-        maker.bring(output, "dram");
+        let (_, ready) = maker.bring(output, "dram");
+        maker.last.push(ready);
     }
-    let all: Vec<usize> = (1..maker.frame.len()).collect();
-    let end = maker.frame.len();
-    maker.command(json!({"end": 0}), None, &all);
+    let (end, last) = (maker.frame.len(), maker.last.clone());
+    maker.command(json!({"end": 0}), None, &last);
     maker.frame[0]["wait"] = json!([{"command": end, "frames_back": 1}]);
     serde_json::from_value(maker.document()).unwrap()
 }
@@ -52,6 +52,8 @@ struct Maker<'m> {
     tasks: Vec<Value>,
     transfers: Vec<Value>,
     frame: Vec<Value>,
+    /// Launches, and moves of outputs.
+    last: Vec<usize>,
 }
 
 impl<'m> Maker<'m> {
@@ -70,6 +72,7 @@ impl<'m> Maker<'m> {
             tasks: Vec::new(),
             transfers: Vec::new(),
             frame: Vec::new(),
+            last: Vec::new(),
         }
     }
 
@@ -161,6 +164,7 @@ impl<'m> Maker<'m> {
             .collect();
         let id = self.tasks.len();
         let launch = self.command(json!({"launch": id}), Some(queue), &after);
+        self.last.push(launch);
         for &buffer in &writes {
             self.ready.insert(buffer, launch);
         }

@@ -102,11 +102,7 @@ fn a_buffer_that_is_read_inside_and_outside_reaches_both() {
     holds(&program, APART, 1);
     holds(&program, APART, 2);
     let plan = plan(&program, APART, &|kernel| [0, 1, 2, 0][kernel]);
-    assert_eq!(
-        plan.transfers.len(),
-        3,
-        "an input and a result go there, one comes back"
-    );
+    assert_eq!(plan.transfers.len(), 2, "the buffer goes there, and a result comes back");
 }
 
 #[test]
@@ -124,12 +120,12 @@ fn queues_are_not_taken_again_before_they_have_ended() {
 
 #[test]
 fn execution_begins_before_everything_is_enqueued() {
-    const KERNELS: usize = 400;
+    const KERNELS: usize = 4000;
     let names: Vec<String> = (0..KERNELS).map(|index| format!("k{index}")).collect();
     let launches: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "twice")).collect();
     let program = graph(&launches, &[]);
     let plan = plan(&program, THREE, &|kernel| kernel % 3);
-    let (_, timeline, _) = run(&program, &plan, Sharing::Platform, 4);
+    let (_, timeline, _) = run(&program, &plan, Sharing::Platform, 5);
     let begins_early = timeline.frames.iter().any(|frame| {
         let first = frame.spans.iter().map(|span| span.start).min().unwrap();
         first < frame.admitted + frame.enqueueing
