@@ -552,7 +552,8 @@ fn hostile_files_end_in_a_message() {
     }
     // Each end of a text that was cut is a message or a graph.
     let whole = std::fs::read_to_string(folder().join("irregular.json")).unwrap();
-    for end in (0..whole.len()).step_by(7) {
+    // The last line break is not needed.
+    for end in (0..whole.trim_end().len()).step_by(7) {
         assert!(from_text(&whole[..end]).is_err());
     }
     let whole = std::fs::read_to_string(folder().join("two_heads.graph")).unwrap();

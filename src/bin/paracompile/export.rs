@@ -71,6 +71,7 @@ fn bound(dims: &DimArgs, plan: &Plan) -> DimArgs {
     let of_plan = of_plan.map(|(name, &value)| (name.clone(), value));
     DimArgs {
         dims: of_plan.chain(dims.dims.iter().cloned()).collect(),
+        kernel_dirs: dims.kernel_dirs.clone(),
         as_written: dims.as_written,
         expose_heads: dims.expose_heads.or_else(|| heads(&plan.model.rewrites)),
     }
