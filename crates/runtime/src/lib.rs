@@ -14,6 +14,8 @@ pub mod launch;
 
 pub mod users;
 
+pub mod schedule;
+
 pub mod execute;
 
 pub mod solo;

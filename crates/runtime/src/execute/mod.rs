@@ -49,8 +49,8 @@ pub use prepare::{Enqueueing, Options, Port, Prepared, prepare, prepare_kernels}
 pub use stream::{Feed, Mode, Request, Sink};
 pub use timeline::{Frame, Overtaken, Span, Timeline};
 
-pub(crate) use clock::Clock;
-pub(crate) use completion::{Completion, Ended, Signal};
+pub(crate) use clock::{Clock, offset};
+pub(crate) use completion::{Completion, Countdown, Ended, Signal};
 pub(crate) use memory::Store;
 pub(crate) use moves::{Move, Mover};
 pub(crate) use planned::buffers;

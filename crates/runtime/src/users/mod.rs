@@ -21,5 +21,5 @@ pub use problem::{Fault, KernelProblem, KernelProblems};
 pub use program::{KernelProgram, KernelSource, LoadError, MissingSource};
 
 pub(crate) use judge::{Placed, judge};
-pub(crate) use resolve::{ResolvedTask, Resolver, Update};
+pub(crate) use resolve::{ResolvedTask, Resolver, Update, alone};
 pub(crate) use task::{Call, CallArgument, Command, KernelTask, Slot};

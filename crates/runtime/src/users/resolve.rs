@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Write;
+use std::sync::Arc;
 
 use paracompile_frontend::import::kernels::{Argument, Kernel, KernelId, Number, Scalar};
 use paracompile_frontend::ir::{DataType, KernelOperand, OpId, TensorId};
@@ -125,6 +126,59 @@ impl<'p> Resolver<'p> {
     }
 }
 
+/// A kernel by itself: each of its buffers is an operand, whose tensors come in the same order; what it changes in place is copied first.
+pub(crate) fn alone(program: &KernelProgram, id: KernelId) -> (KernelTask, Vec<TensorId>) {
+    let kernel = program.kernel(id);
+    let mut tensors = Vec::new();
+    let mut task = KernelTask::default();
+    let mut arguments = Vec::new();
+    let mut slot = |tensor: TensorId| {
+        tensors.push(tensor);
+        Slot::Operand(tensors.len() - 1)
+    };
+    let operands = &program.graph.kernels[id.index()].arguments;
+    for (operand, argument) in operands.iter().zip(&kernel.arguments) {
+        arguments.push(match *operand {
+            KernelOperand::In(tensor) | KernelOperand::Out(tensor) => {
+                CallArgument::Buffer(slot(tensor))
+            }
+            KernelOperand::InOut { read, written } => {
+                let (from, to) = (slot(read), slot(written));
+                let bytes = bytes(program, written);
+                task.commands.push(Command::Copy { from, to, bytes });
+                CallArgument::Buffer(to)
+            }
+            KernelOperand::Scalar { .. } | KernelOperand::Local(_) => plain(argument),
+        });
+    }
+    task.commands
+        .push(Command::Call(call(program, id, arguments)));
+    (task, tensors)
+}
+
+fn call(program: &KernelProgram, id: KernelId, arguments: Vec<CallArgument>) -> Call {
+    let kernel = program.kernel(id);
+    let extents = |extents: &[u64]| -> Vec<usize> {
+        let extents = extents.iter();
+        extents
+            .map(|&extent| usize::try_from(extent).unwrap_or(usize::MAX))
+            .collect()
+    };
+    Call {
+        source: Arc::clone(program.source(id)),
+        options: options(kernel),
+        function: kernel.function.clone(),
+        arguments,
+        global: extents(&kernel.global),
+        local: kernel.local.as_deref().map(extents),
+    }
+}
+
+fn bytes(program: &KernelProgram, tensor: TensorId) -> usize {
+    let bytes = program.graph.tensors[tensor].bytes.count();
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
 struct Wiring<'p, 'q> {
     program: &'p KernelProgram,
     buffers: HashMap<&'q str, u32>,
@@ -151,20 +205,9 @@ impl Wiring<'_, '_> {
                 KernelOperand::Scalar { .. } | KernelOperand::Local(_) => plain(argument),
             });
         }
-        let extents = |extents: &[u64]| -> Vec<usize> {
-            let extents = extents.iter();
-            extents
-                .map(|&extent| usize::try_from(extent).unwrap_or(usize::MAX))
-                .collect()
-        };
-        self.task.commands.push(Command::Call(Call {
-            source: std::sync::Arc::clone(program.source(id)),
-            options: options(kernel),
-            function: kernel.function.clone(),
-            arguments,
-            global: extents(&kernel.global),
-            local: kernel.local.as_deref().map(extents),
-        }));
+        self.task
+            .commands
+            .push(Command::Call(call(program, id, arguments)));
         Ok(())
     }
 
@@ -196,7 +239,7 @@ impl Wiring<'_, '_> {
             }
             None => {
                 self.task.scratch.push(Scratch {
-                    bytes: self.bytes(tensor),
+                    bytes: bytes(self.program, tensor),
                     lives_on: false,
                 });
                 Slot::Scratch(self.task.scratch.len() - 1)
@@ -222,14 +265,9 @@ impl Wiring<'_, '_> {
         }
         let from = self.read(read)?;
         let to = self.write(written);
-        let bytes = self.bytes(written);
+        let bytes = bytes(self.program, written);
         self.task.commands.push(Command::Copy { from, to, bytes });
         Ok(to)
-    }
-
-    fn bytes(&self, tensor: TensorId) -> usize {
-        let bytes = self.program.graph.tensors[tensor].bytes.count();
-        usize::try_from(bytes).unwrap_or(usize::MAX)
     }
 }
 

@@ -64,6 +64,13 @@ Examples:
   pararun profile googlenet.onnx resnet50.onnx --device big=cpu/12 --device little=cpu/4 --device gpu=NVIDIA -o soc.json
   paracompile googlenet.onnx --soc soc.json --costs soc.costs/googlenet.json")]
     Profile(ProfileArgs),
+    /// Run a kernel graph without a plan: a policy chooses while it runs
+    #[command(after_help = "\
+Examples:
+  pararun schedule kernels.json --policy eager --device gpu=gpu --device cpu=cpu
+  pararun schedule attention.graph --policy clustering --device gpu=gpu --device cpu=cpu/4 --queues gpu=3,cpu=2 --cpu-heads 1
+  pararun schedule attention.graph --policy heft --device gpu=cpu/12 --device cpu=cpu/4 --json")]
+    Schedule(ScheduleArgs),
     /// Run every plan that paracompile wrote into a directory, and say how well its predictions hold
     #[command(after_help = "\
 Examples:
@@ -239,6 +246,63 @@ pub(crate) struct ProfileArgs {
     pub(crate) quiet: bool,
 }
 
+/// `pararun schedule`.
+#[derive(Debug, Args)]
+pub(crate) struct ScheduleArgs {
+    /// The kernel graph
+    #[arg(value_name = "GRAPH")]
+    pub(crate) graph: PathBuf,
+    #[command(flatten)]
+    pub(crate) sources: SourceArgs,
+    /// Bind a symbol of the kernel graph; repeat for several
+    #[arg(long = "dim", value_name = "NAME=VALUE", value_parser = dim)]
+    pub(crate) dims: Vec<(String, u64)>,
+    /// Who chooses what runs where
+    #[arg(long, value_enum)]
+    pub(crate) policy: PolicyName,
+    /// A device and its name, as in `pararun run`; repeat for several, the preferred ones first. One named gpu or cpu is what its name says
+    #[arg(long, value_name = "NAME=DEVICE[/UNITS]", required = true)]
+    pub(crate) device: Vec<DeviceMap>,
+    /// Command queues of devices; those of the kernel graph, or one, where it says nothing
+    #[arg(long, value_name = "NAME=N", value_delimiter = ',', value_parser = queues)]
+    pub(crate) queues: Vec<(String, usize)>,
+    /// Clustering alone: kernels that edges join are a component, and so many of them, the first ones, go to the CPU
+    #[arg(long, value_name = "N")]
+    pub(crate) cpu_heads: Option<usize>,
+    /// How many frames
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub(crate) frames: u64,
+    /// An input, a .npy file: in the graph's order, or by name; repeat for several. What is not given is as the kernel graph says, or random
+    #[arg(long, value_name = "[NAME=]FILE")]
+    pub(crate) input: Vec<String>,
+    /// The seed of random inputs
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Write the outputs of the last frame here, a .npy file each
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// Write what ran when: for Perfetto (.json), or for Paje's tools (.paje or .trace)
+    #[arg(long, value_name = "FILE", value_parser = trace)]
+    pub(crate) trace: Option<(PathBuf, TraceFormat)>,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// Who chooses what runs where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PolicyName {
+    /// Components and their devices are given, the highest rank first
+    Clustering,
+    /// Kernel by kernel, the highest rank to a free GPU, else to a free CPU
+    Eager,
+    /// Kernel by kernel, the highest rank to the device where it ends first
+    Heft,
+}
+
 /// `pararun validate`.
 #[derive(Debug, Args)]
 pub(crate) struct ValidateArgs {
@@ -333,6 +397,17 @@ fn dim(text: &str) -> Result<(String, u64), String> {
         return Err(form.to_owned());
     }
     Ok((name.to_owned(), value))
+}
+
+fn queues(text: &str) -> Result<(String, usize), String> {
+    const MOST: usize = 64;
+    let (name, count) = text.split_once('=').ok_or("expected NAME=N")?;
+    let count = count
+        .parse()
+        .ok()
+        .filter(|count| (1..=MOST).contains(count));
+    let count = count.ok_or_else(|| format!("expected 1 to {MOST} queues"))?;
+    Ok((name.to_owned(), count))
 }
 
 fn trace(text: &str) -> Result<(PathBuf, TraceFormat), String> {

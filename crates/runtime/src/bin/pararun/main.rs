@@ -10,6 +10,7 @@ mod interrupt;
 mod problems;
 mod profile;
 mod run;
+mod schedule;
 mod table;
 mod terminal;
 mod test;
@@ -52,6 +53,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Check(args) => check::run(args),
         Command::Run(args) => run::run(args, interrupted),
         Command::Profile(args) => profile::run(args, interrupted),
+        Command::Schedule(args) => schedule::run(args, interrupted),
         Command::Validate(args) => validate::run(args, interrupted),
         Command::Tune(args) => tune::tune(args),
         Command::Bench(args) => tune::bench(args),

@@ -8,6 +8,7 @@ use paracompile_runtime::execute::RunError;
 use paracompile_runtime::input::InputError;
 use paracompile_runtime::model::ModelError;
 use paracompile_runtime::opencl::OpenclError;
+use paracompile_runtime::schedule::ScheduleError;
 use paracompile_runtime::users::{KernelProblems, LoadError};
 
 use crate::failure::{Failure, Kind};
@@ -83,6 +84,23 @@ pub(crate) fn plan(error: &ReadError, path: &Path) -> Failure {
                 "give one of the plan files that it names, in plans/ and baselines/ beside it",
             ),
         Err(_) => Failure::from_error(Kind::Plan, error).at(path),
+    }
+}
+
+/// A kernel graph that a policy could not run.
+pub(crate) fn schedule(error: &ScheduleError, graph: &Path) -> Failure {
+    match error {
+        ScheduleError::Run(error) => run(error, graph),
+        ScheduleError::Cycle => Failure::from_error(Kind::Model, error).at(graph).with_help(
+            "correct the components, or use --policy eager or heft, where each kernel is one by itself",
+        ),
+        ScheduleError::Interrupted => Failure::from_error(Kind::Interrupted, error),
+        ScheduleError::Idle { .. } | ScheduleError::Choice { .. } => {
+            Failure::from_error(Kind::Bug, error)
+        }
+        ScheduleError::Failed { .. } | ScheduleError::Stuck(_) | _ => {
+            Failure::from_error(Kind::Device, error)
+        }
     }
 }
 

@@ -1,0 +1,312 @@
+//! `pararun schedule`: a kernel graph, run by a policy and measured.
+
+use std::fmt::Write;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use paracompile_frontend::import::kernels::{Device, KernelOptions};
+use paracompile_plan::Nanoseconds;
+use paracompile_runtime::bind::bind;
+use paracompile_runtime::input::write_outputs;
+use paracompile_runtime::opencl::DeviceKind;
+use paracompile_runtime::run::devices;
+use paracompile_runtime::schedule::{
+    Clustering, Components, Eager, Grouping, Heft, Policy, Report, Resource, ScheduleRequest,
+    Scheduled, What, schedule,
+};
+use paracompile_runtime::trace::{Lane, LaneKind, Trace, TraceEvent, write_trace};
+use paracompile_runtime::users::{KernelProgram, kernel_inputs, kernel_ports};
+use serde::Serialize;
+
+use crate::args::{PolicyName, ScheduleArgs};
+use crate::failure::{Failure, Kind};
+use crate::run::bound;
+use crate::{problems, table, terminal};
+
+/// Runs the command.
+pub(crate) fn run(args: &ScheduleArgs, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
+    const REHEARSALS: usize = 3;
+    const PATIENCE: Duration = Duration::from_secs(120);
+    if args.cpu_heads.is_some() && args.policy != PolicyName::Clustering {
+        return Err(Failure::new(
+            Kind::Model,
+            "--cpu-heads is a matter of --policy clustering",
+        ));
+    }
+    let options = KernelOptions {
+        folders: args.sources.kernel_dir.clone(),
+        symbols: args.dims.iter().cloned().collect(),
+    };
+    let program = KernelProgram::load(&args.graph, &options)
+        .map_err(|error| problems::kernels(&error, &args.graph))?;
+    let inputs =
+        kernel_inputs(&program, &args.input, args.seed).map_err(|error| problems::input(&error))?;
+    let inputs: Vec<Vec<u8>> = inputs.into_iter().map(|tensor| tensor.bytes).collect();
+    let resources = resources(args, &program)?;
+    let mut policy = policy(args, &program)?;
+    let progress = terminal::Progress::new(args.quiet || args.json);
+    progress.show("building kernels, and running frames");
+    let request = ScheduleRequest {
+        frames: usize::try_from(args.frames).unwrap_or(usize::MAX),
+        rehearsals: REHEARSALS,
+        patience: PATIENCE,
+        interrupted,
+    };
+    let report = schedule(&program, &resources, policy.as_mut(), &inputs, request);
+    progress.clear();
+    let report = report.map_err(|error| problems::schedule(&error, &args.graph))?;
+    write_files(args, &program, &resources, &report)?;
+    let summary = Summary::new(args, &program, &resources, &report);
+    let text = if args.json {
+        let text = serde_json::to_string_pretty(&summary);
+        text.map_err(|error| Failure::from_error(Kind::Bug, &error))? + "\n"
+    } else if args.quiet {
+        String::new()
+    } else {
+        summary.table()
+    };
+    let printed = terminal::printed(&text)?;
+    if report.is_interrupted {
+        let message = format!("interrupted after {} frames", report.frames.len());
+        return Err(Failure::new(Kind::Interrupted, message));
+    }
+    Ok(printed)
+}
+
+/// The devices with their queues.
+fn resources(args: &ScheduleArgs, program: &KernelProgram) -> Result<Vec<Resource>, Failure> {
+    let names: Vec<String> = args
+        .device
+        .iter()
+        .map(|map| map.processor.clone())
+        .collect();
+    for (name, _) in &args.queues {
+        if !names.contains(name) {
+            let message = format!("--queues {name}=…: there is no such device");
+            return Err(Failure::new(Kind::Device, message)
+                .with_help(format!("devices of --device: {}", names.join(", "))));
+        }
+    }
+    let binding = bind(&names, &args.device).map_err(|error| problems::bind(&error))?;
+    let resources = bound(&binding).into_iter().map(|bound| {
+        let asked = args.queues.iter().rev();
+        let asked = asked.clone().find(|(name, _)| *name == bound.processor);
+        let kind = match (bound.processor.as_str(), bound.device.kind) {
+            ("cpu", _) | (_, DeviceKind::Cpu) if bound.processor != "gpu" => Device::Cpu,
+            _ => Device::Gpu,
+        };
+        let specified = program.linked.graph.queues.get(&kind);
+        let specified = specified.map(|&queues| queues as usize);
+        Resource {
+            queues: asked.map(|&(_, queues)| queues).or(specified).unwrap_or(1),
+            bound,
+        }
+    });
+    Ok(resources.collect())
+}
+
+fn policy(args: &ScheduleArgs, program: &KernelProgram) -> Result<Box<dyn Policy>, Failure> {
+    Ok(match args.policy {
+        PolicyName::Eager => Box::new(Eager),
+        PolicyName::Heft => Box::new(Heft),
+        PolicyName::Clustering => {
+            let graph = &program.linked.graph;
+            let grouping = match args.cpu_heads {
+                Some(_) => Grouping::Joined,
+                None => Grouping::Specified,
+            };
+            let components = Components::new(graph, grouping);
+            let all = components
+                .map(|components| components.all)
+                .unwrap_or_default();
+            if let Some(count) = args.cpu_heads
+                && count > all.len()
+            {
+                let message = format!(
+                    "--cpu-heads {count}: the kernel graph has {} components",
+                    all.len()
+                );
+                return Err(Failure::new(Kind::Model, message).at(&args.graph));
+            }
+            let preferred = all.iter().map(|component| {
+                let first = component.kernels.first();
+                first.and_then(|&kernel| graph.kernels[kernel].device)
+            });
+            Box::new(Clustering {
+                grouping,
+                on_cpu: args.cpu_heads,
+                preferred: preferred.collect(),
+            })
+        }
+    })
+}
+
+fn write_files(
+    args: &ScheduleArgs,
+    program: &KernelProgram,
+    resources: &[Resource],
+    report: &Report,
+) -> Result<(), Failure> {
+    let file = |error: &dyn std::error::Error| Failure::from_error(Kind::File, error);
+    if let Some(folder) = &args.output {
+        let outputs = kernel_ports(program, &report.outputs);
+        write_outputs(folder, &outputs).map_err(|error| file(&error))?;
+    }
+    if let (Some((path, format)), Some((number, frame))) = (&args.trace, report.typical()) {
+        write_trace(path, *format, &trace(resources, number, frame))
+            .map_err(|error| file(&error))?;
+    }
+    Ok(())
+}
+
+/// The trace of a frame.
+fn trace(resources: &[Resource], number: usize, frame: &Scheduled) -> Trace {
+    let mut trace = Trace::default();
+    let mut first = Vec::new();
+    let names = devices(
+        &resources
+            .iter()
+            .map(|one| one.bound.clone())
+            .collect::<Vec<_>>(),
+    );
+    for resource in resources {
+        first.push(trace.lanes.len());
+        for queue in 0..resource.queues {
+            let name = &resource.bound.processor;
+            trace.lanes.push(Lane {
+                device: format!("{name} on {}", names[name]),
+                queue: format!("queue {queue}"),
+                kind: LaneKind::Measured,
+            });
+        }
+    }
+    let time = |nanoseconds: i64| u64::try_from(nanoseconds).unwrap_or(0);
+    for command in &frame.commands {
+        let what = match command.what {
+            What::Write => "write for ",
+            What::Launch => "",
+            What::Read => "read of ",
+        };
+        trace.events.push(TraceEvent {
+            lane: first[command.unit] + command.queue,
+            name: format!("{what}{}", command.kernel),
+            frame: number as u64,
+            stage: 0,
+            start_ns: time(command.start_ns),
+            end_ns: time(command.end_ns),
+        });
+    }
+    trace
+}
+
+/// What a person or a program wants to know.
+#[derive(Debug, Serialize)]
+struct Summary {
+    schema: u32,
+    graph: String,
+    policy: &'static str,
+    devices: Vec<UsedDevice>,
+    kernels: usize,
+    components: usize,
+    frames: usize,
+    /// Medians over the frames.
+    total_ns: i64,
+    device_span_ns: i64,
+    /// Total time without the device span.
+    overhead_ns: i64,
+    /// What the host spent on choosing and enqueueing.
+    host_ns: i64,
+    /// The commands of the frame whose total time is the median.
+    commands: Vec<paracompile_runtime::schedule::Executed>,
+}
+
+#[derive(Debug, Serialize)]
+struct UsedDevice {
+    name: String,
+    device: String,
+    queues: usize,
+    /// Launches in the frame whose total time is the median.
+    kernels: usize,
+}
+
+impl Summary {
+    fn new(
+        args: &ScheduleArgs,
+        program: &KernelProgram,
+        resources: &[Resource],
+        report: &Report,
+    ) -> Self {
+        let typical = report.typical().map(|(_, frame)| frame.commands.clone());
+        let commands = typical.unwrap_or_default();
+        let names = devices(
+            &resources
+                .iter()
+                .map(|one| one.bound.clone())
+                .collect::<Vec<_>>(),
+        );
+        let used = resources.iter().enumerate().map(|(index, resource)| {
+            let is_launch = |command: &&paracompile_runtime::schedule::Executed| {
+                command.unit == index && command.what == What::Launch
+            };
+            UsedDevice {
+                name: resource.bound.processor.clone(),
+                device: names[&resource.bound.processor].clone(),
+                queues: resource.queues,
+                kernels: commands.iter().filter(is_launch).count(),
+            }
+        });
+        Self {
+            schema: 1,
+            graph: program.linked.graph.name.clone(),
+            policy: match args.policy {
+                PolicyName::Clustering => "clustering",
+                PolicyName::Eager => "eager",
+                PolicyName::Heft => "heft",
+            },
+            devices: used.collect(),
+            kernels: program.linked.graph.kernels.len(),
+            components: report.components,
+            frames: report.frames.len(),
+            total_ns: report.median(|frame| frame.total_ns),
+            device_span_ns: report.median(|frame| frame.device_span_ns),
+            overhead_ns: report.median(Scheduled::overhead_ns),
+            host_ns: report.median(|frame| frame.host_ns),
+            commands,
+        }
+    }
+
+    fn table(&self) -> String {
+        let mut text = String::new();
+        let _ = writeln!(
+            text,
+            "{}: {} kernels in {} components by {}, {} frames\n",
+            self.graph, self.kernels, self.components, self.policy, self.frames
+        );
+        let rows = self.devices.iter().map(|device| {
+            [
+                device.name.clone(),
+                device.device.clone(),
+                device.queues.to_string(),
+                device.kernels.to_string(),
+            ]
+        });
+        text.push_str(&table::table(
+            &["name", "device", "queues", "kernels"],
+            rows,
+        ));
+        text.push('\n');
+        let time = |nanoseconds: i64| {
+            Nanoseconds::new(u64::try_from(nanoseconds).unwrap_or(0)).to_string()
+        };
+        let rows = [
+            ("total time", self.total_ns),
+            ("device span", self.device_span_ns),
+            ("total without device span", self.overhead_ns),
+            ("host, choosing and enqueueing", self.host_ns),
+        ];
+        let rows = rows.map(|(name, value)| [name.to_owned(), time(value)]);
+        text.push_str(&table::table(&["median of frames", ""], rows.into_iter()));
+        text
+    }
+}

@@ -1,0 +1,153 @@
+//! Components: kernels that go to one device together.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use paracompile_frontend::import::kernels::{KernelGraph, KernelId};
+
+/// How kernels are grouped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grouping {
+    /// Each kernel by itself.
+    Kernels,
+    /// As the specification says; where it says nothing, kernels that edges join.
+    Specified,
+    /// Kernels that edges join.
+    Joined,
+}
+
+/// A component.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Component {
+    /// Its kernels, in topological order.
+    pub kernels: Vec<KernelId>,
+    /// Kernels that read something of another component; the sources where there is none.
+    pub front: BTreeSet<KernelId>,
+    /// Kernels that write something for another component.
+    pub end: BTreeSet<KernelId>,
+    /// Components that have to end before.
+    pub parents: BTreeSet<usize>,
+    /// Components that wait for it.
+    pub children: BTreeSet<usize>,
+}
+
+/// The components of a graph.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Components {
+    /// In the order of their first kernels.
+    pub all: Vec<Component>,
+    /// The component of each kernel.
+    pub of: Vec<usize>,
+}
+
+impl Components {
+    /// Groups the kernels of a graph; `None` where components would wait for each other.
+    pub fn new(graph: &KernelGraph, grouping: Grouping) -> Option<Self> {
+        let keys = match grouping {
+            Grouping::Kernels => (0..graph.kernels.len()).map(|kernel| (0, kernel)).collect(),
+            Grouping::Joined => joined(graph, |_, _| true),
+            Grouping::Specified => specified(graph),
+        };
+        let mut known: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+        let mut components = Self::default();
+        for ((id, _), key) in graph.kernels.iter().zip(keys) {
+            let next = known.len();
+            let component = *known.entry(key).or_insert(next);
+            if component == components.all.len() {
+                components.all.push(Component::default());
+            }
+            components.all[component].kernels.push(id);
+            components.of.push(component);
+        }
+        components.link(graph);
+        components.is_acyclic().then_some(components)
+    }
+
+    fn link(&mut self, graph: &KernelGraph) {
+        for (id, kernel) in graph.kernels.iter() {
+            let own = self.of[id.index()];
+            for parent in kernel.parents() {
+                let other = self.of[parent.index()];
+                if other != own {
+                    self.all[own].parents.insert(other);
+                    self.all[other].children.insert(own);
+                }
+            }
+        }
+        for edge in graph.edges() {
+            let (from, to) = (edge.from.0, edge.to.0);
+            let (source, target) = (self.of[from.index()], self.of[to.index()]);
+            if source != target {
+                self.all[source].end.insert(from);
+                self.all[target].front.insert(to);
+            }
+        }
+        for component in &mut self.all {
+            if component.front.is_empty() {
+                let members: BTreeSet<KernelId> = component.kernels.iter().copied().collect();
+                let is_source = |id: &&KernelId| {
+                    let mut parents = graph.kernels[**id].parents().into_iter();
+                    parents.all(|parent| !members.contains(&parent))
+                };
+                component.front = component
+                    .kernels
+                    .iter()
+                    .filter(is_source)
+                    .copied()
+                    .collect();
+            }
+        }
+    }
+
+    fn is_acyclic(&self) -> bool {
+        let mut open: Vec<usize> = self.all.iter().map(|one| one.parents.len()).collect();
+        let mut ready: Vec<usize> = (0..open.len()).filter(|&one| open[one] == 0).collect();
+        let mut done = 0;
+        while let Some(one) = ready.pop() {
+            done += 1;
+            for &child in &self.all[one].children {
+                open[child] -= 1;
+                if open[child] == 0 {
+                    ready.push(child);
+                }
+            }
+        }
+        done == self.all.len()
+    }
+}
+
+/// Kernels that edges join, for each the first of them; edges that `counts` refuses join nothing.
+fn joined(graph: &KernelGraph, counts: impl Fn(KernelId, KernelId) -> bool) -> Vec<(usize, usize)> {
+    let mut root: Vec<usize> = (0..graph.kernels.len()).collect();
+    fn find(root: &mut [usize], mut at: usize) -> usize {
+        while root[at] != at {
+            root[at] = root[root[at]];
+            at = root[at];
+        }
+        at
+    }
+    for (id, kernel) in graph.kernels.iter() {
+        for parent in kernel.parents() {
+            if counts(parent, id) {
+                let (one, other) = (find(&mut root, parent.index()), find(&mut root, id.index()));
+                root[one.max(other)] = one.min(other);
+            }
+        }
+    }
+    (0..root.len())
+        .map(|kernel| (0, find(&mut root, kernel)))
+        .collect()
+}
+
+/// The components of the specification; kernels without one join those that edges lead to and that have none either.
+fn specified(graph: &KernelGraph) -> Vec<(usize, usize)> {
+    let component = |id: KernelId| graph.kernels[id].component;
+    let rest = joined(graph, |one, other| {
+        component(one).is_none()
+            && component(other).is_none()
+            && graph.kernels[one].device == graph.kernels[other].device
+    });
+    let ids = graph.kernels.iter().map(|(id, _)| id);
+    ids.zip(rest)
+        .map(|(id, rest)| component(id).map_or(rest, |number| (1, number as usize)))
+        .collect()
+}

@@ -1,0 +1,33 @@
+//! What kernels take on each device, and the ranks that follow.
+
+use paracompile_frontend::import::kernels::KernelGraph;
+
+/// Nanoseconds of every kernel on every device, copies included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Costs {
+    /// By kernel, then by device.
+    pub nanoseconds: Vec<Vec<i64>>,
+}
+
+impl Costs {
+    /// The bottom-level rank of each kernel: its mean over the devices, and the largest rank of those that wait for it.
+    pub fn ranks(&self, graph: &KernelGraph) -> Vec<i64> {
+        let mut ranks: Vec<i64> = self
+            .nanoseconds
+            .iter()
+            .map(|costs| {
+                let count = i64::try_from(costs.len().max(1)).unwrap_or(1);
+                costs.iter().sum::<i64>() / count
+            })
+            .collect();
+        let mut behind = vec![0; ranks.len()];
+        for (id, kernel) in graph.kernels.iter().collect::<Vec<_>>().into_iter().rev() {
+            ranks[id.index()] += behind[id.index()];
+            for parent in kernel.parents() {
+                let best: &mut i64 = &mut behind[parent.index()];
+                *best = (*best).max(ranks[id.index()]);
+            }
+        }
+        ranks
+    }
+}
