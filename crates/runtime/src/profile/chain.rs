@@ -104,6 +104,11 @@ impl Chain {
         Ok(Self { sets, next: 0 })
     }
 
+    /// Of launches that are ready, once for each place.
+    pub(super) fn of(sets: Vec<Vec<Launch>>) -> Self {
+        Self { sets, next: 0 }
+    }
+
     /// Enqueues the task once; the event is that of its last kernel.
     pub(super) fn enqueue(&mut self, queue: &CommandQueue) -> Result<Option<Event>, OpenclError> {
         let set = &self.sets[self.next];

@@ -17,6 +17,7 @@ use paracompile_frontend::soc::profile_text;
 use paracompile_plan::OpClass;
 use paracompile_plan::plan::{Layout, Source};
 
+use super::kernels::Distinct;
 use super::machine::{Machine, Station};
 use super::run::{ProfileError, ProfileReport, ProfileRequest, Profiled};
 use super::tasks::{Workload, in_place};
@@ -37,6 +38,7 @@ pub(super) struct Facts<'f> {
     pub(super) request: &'f ProfileRequest,
     pub(super) machine: &'f Machine,
     pub(super) workloads: &'f [Workload],
+    pub(super) distinct: &'f [Distinct],
 }
 
 /// The files that were written.
@@ -75,22 +77,29 @@ pub(super) fn document(
     facts: &Facts<'_>,
     mut report: ProfileReport,
 ) -> Result<Profiled, ProfileError> {
-    let origin = format!("pararun profile on {}", devices(facts.machine));
-    let base = BaseProfile::from_json(&profile_text(&base(facts, &report)), "measurements")
-        .map_err(ProfileError::Calibrate)?;
-    let measured = Measurements::of_operators(rows(facts, &report));
-    let calibration = calibrate(&measured, &base, Some(&origin))?;
-    let mut profile = calibration.profile;
+    let mut profile = base(facts, &report);
+    // Kernels of a user follow no time model: their costs alone say what they take.
+    if !facts.request.models.is_empty() {
+        let origin = format!("pararun profile on {}", devices(facts.machine));
+        let base = BaseProfile::from_json(&profile_text(&profile), "measurements")
+            .map_err(ProfileError::Calibrate)?;
+        let measured = Measurements::of_operators(rows(facts, &report));
+        let calibration = calibrate(&measured, &base, Some(&origin))?;
+        profile = calibration.profile;
+        report.model_notices = calibration
+            .notices
+            .iter()
+            .map(ToString::to_string)
+            // Powers are set here, by what meters say.
+            .filter(|notice| !notice.contains("power"))
+            .collect();
+    }
     profile.processors.iter_mut().for_each(keep_known);
-    report.model_notices = calibration
-        .notices
-        .iter()
-        .map(ToString::to_string)
-        // Powers are set here, by what meters say.
-        .filter(|notice| !notice.contains("power"))
-        .collect();
     Ok(Profiled {
-        costs: costs(facts, &report),
+        costs: costs(facts, &report)
+            .into_iter()
+            .chain(kernel_costs(facts, &report))
+            .collect(),
         profile,
         report,
     })
@@ -183,6 +192,46 @@ fn costs(facts: &Facts<'_>, report: &ProfileReport) -> Vec<(String, CostsFile)> 
         .collect()
 }
 
+/// The costs of every kernel graph.
+fn kernel_costs(facts: &Facts<'_>, report: &ProfileReport) -> Vec<(String, CostsFile)> {
+    let graphs = facts.request.graphs.iter().enumerate();
+    graphs
+        .map(|(index, graph)| {
+            let ops = &graph.program.graph.ops;
+            let mut entries = Vec::new();
+            for measured in &report.kernels {
+                let distinct = &facts.distinct[measured.distinct];
+                if distinct.graph != index {
+                    continue;
+                }
+                for kernel in &distinct.kernels {
+                    let at = &ops[OpId::from_index(kernel.index())].at;
+                    entries.push((
+                        at.node,
+                        measured.station,
+                        CostEntry {
+                            node: at.node,
+                            inside: at.inside.clone(),
+                            output: Some(at.output.clone()),
+                            processor: measured.processor.clone(),
+                            time_s: measured.seconds.median,
+                            energy_j: None,
+                            source: Source::Measured,
+                        },
+                    ));
+                }
+            }
+            entries.sort_by_key(|&(node, station, _)| (node, station));
+            let file = CostsFile {
+                schema: 1,
+                graph_digest: graph.program.graph.digest.clone(),
+                entries: entries.into_iter().map(|(_, _, entry)| entry).collect(),
+            };
+            (graph.name.clone(), file)
+        })
+        .collect()
+}
+
 fn measured(value: f64, note: impl Into<String>) -> Number {
     Number::Sourced {
         value: round(value),
@@ -212,6 +261,7 @@ fn base(facts: &Facts<'_>, report: &ProfileReport) -> SocFile {
         .models
         .iter()
         .map(|model| model.name.as_str())
+        .chain(facts.request.graphs.iter().map(|graph| graph.name.as_str()))
         .collect();
     let names = machine.memories.iter().map(String::as_str);
     let io = machine.io_name();
@@ -268,7 +318,11 @@ fn base(facts: &Facts<'_>, report: &ProfileReport) -> SocFile {
                         .collect(),
                     // What a group takes beyond its first operator is in the time of that one.
                     fuses: EPILOGUES.to_vec(),
-                    operating_points: vec![point(station, figures.power.as_ref())],
+                    operating_points: vec![point(
+                        station,
+                        figures.power.as_ref(),
+                        !facts.request.graphs.is_empty(),
+                    )],
                 }
             })
             .collect(),
@@ -345,10 +399,15 @@ fn link(link: &super::MeasuredLink) -> LinkEntry {
 }
 
 /// An operating point with a placeholder for every class that kernels may compute.
-fn point(station: &Station, power: Option<&super::MeasuredPower>) -> OperatingPointEntry {
+fn point(
+    station: &Station,
+    power: Option<&super::MeasuredPower>,
+    kernels: bool,
+) -> OperatingPointEntry {
     let classes = OpClass::ALL
         .into_iter()
         .filter(|class| !matches!(class, OpClass::Recurrent | OpClass::Other | OpClass::Opaque));
+    let powered = classes.clone().chain(kernels.then_some(OpClass::Opaque));
     let megahertz = station.bound.device.device.max_clock_frequency();
     let megahertz = f64::from(megahertz.unwrap_or(0).max(1));
     let largest = power.iter().flat_map(|power| power.dynamic_w.values());
@@ -376,10 +435,7 @@ fn point(station: &Station, power: Option<&super::MeasuredPower>) -> OperatingPo
         like: None,
         time_factor: None,
         power_factor: None,
-        dynamic_w: classes
-            .clone()
-            .map(|class| (class, dynamic(class)))
-            .collect(),
+        dynamic_w: powered.map(|class| (class, dynamic(class))).collect(),
         models: classes
             .map(|class| ModelEntry {
                 class,

@@ -22,6 +22,8 @@ mod contention;
 
 mod power;
 
+mod kernels;
+
 mod document;
 
 mod run;
@@ -31,11 +33,12 @@ mod tests;
 
 pub use contention::MeasuredContention;
 pub use document::{ProfileFiles, save};
+pub use kernels::ProfiledKernels;
 pub use moves::MeasuredLink;
 pub use power::MeasuredPower;
 pub use run::{
-    MeasuredTask, ProcessorFigures, ProfileError, ProfileReport, ProfileRequest, Profiled,
-    ProfiledProcessor, Progress, profile,
+    MeasuredKernel, MeasuredTask, ProcessorFigures, ProfileError, ProfileReport, ProfileRequest,
+    Profiled, ProfiledProcessor, Progress, profile,
 };
 pub use statistics::Estimate;
 pub use tasks::ProfiledModel;

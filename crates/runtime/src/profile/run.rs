@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::chain::Chain;
 use super::contention::{MeasuredContention, Mix, contention, sharing};
 use super::document::{Facts, document};
+use super::kernels::{Distinct, ProfiledKernels, chain, distinct, workspace};
 use super::machine::{Machine, Station};
 use super::moves::{MeasuredLink, links};
 use super::power::{DeviceMeter, MeasuredPower, busy_repetitions};
@@ -23,10 +24,11 @@ use super::statistics::{Estimate, real};
 use super::stock::Stock;
 use super::tasks::{ProfiledModel, Wiring, Workload, workloads};
 use crate::bind::{BoundProcessor, DeviceMap};
-use crate::execute::Bound;
+use crate::execute::{Bound, RunError};
 use crate::lower::{Lowered, Target, Task, Unsupported, lower_task};
 use crate::meter::EnergyMeter;
 use crate::opencl::{OpenclError, QueueOrder};
+use crate::schedule::Workspace;
 
 /// What to measure.
 #[derive(Debug)]
@@ -35,6 +37,8 @@ pub struct ProfileRequest {
     pub name: String,
     /// Models whose operators are measured.
     pub models: Vec<ProfiledModel>,
+    /// Kernel graphs whose kernels are measured.
+    pub graphs: Vec<ProfiledKernels>,
     /// Processors of the profile, in its order.
     pub processors: Vec<ProfiledProcessor>,
     /// Time for everything; what must be measured is, even where it takes longer.
@@ -107,6 +111,8 @@ pub struct ProfileReport {
     pub processors: Vec<ProcessorFigures>,
     /// Distinct tasks on each processor.
     pub tasks: Vec<MeasuredTask>,
+    /// Distinct kernels of kernel graphs on each processor.
+    pub kernels: Vec<MeasuredKernel>,
     /// Between memories.
     pub links: Vec<MeasuredLink>,
     /// Names of two processors of one memory, and the seconds from the end of a launch of one to the end of an empty launch of the other.
@@ -161,6 +167,29 @@ pub struct MeasuredTask {
     pub(super) station: usize,
 }
 
+/// A distinct kernel on a processor.
+#[derive(Clone, Debug, Serialize)]
+pub struct MeasuredKernel {
+    /// The first kernel that it is of, by name.
+    pub name: String,
+    /// Its kernel graph.
+    pub graph: String,
+    /// The function.
+    pub function: String,
+    /// How often the graph launches it.
+    pub occurrences: usize,
+    /// The processor.
+    pub processor: String,
+    /// Seconds.
+    pub seconds: Estimate,
+    /// Index among the distinct kernels.
+    #[serde(skip)]
+    pub(super) distinct: usize,
+    /// Index of the processor.
+    #[serde(skip)]
+    pub(super) station: usize,
+}
+
 /// Why there is no profile.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -174,6 +203,9 @@ pub enum ProfileError {
     /// The user ended it before there was anything to write.
     #[error("interrupted before every processor had a measured operator")]
     Interrupted,
+    /// The kernels' fault, or the device's.
+    #[error(transparent)]
+    Kernels(RunError),
     /// OpenCL's or the device's fault.
     #[error(transparent)]
     Opencl(#[from] OpenclError),
@@ -237,10 +269,23 @@ pub(super) fn profile_with(
     }
     let machine = Machine::new(&bound)?;
     let workloads = workloads(&request.models);
+    let distinct = distinct(&request.graphs);
+    let spaces = request
+        .graphs
+        .iter()
+        .map(|graph| workspace(graph, &machine));
+    let spaces = spaces
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| match error {
+            RunError::Opencl(error) => ProfileError::Opencl(error),
+            error => ProfileError::Kernels(error),
+        })?;
     let mut run = Run {
         request,
         machine: &machine,
         workloads: &workloads,
+        distinct: &distinct,
+        spaces: &spaces,
         lowering,
         interrupted,
         progress,
@@ -252,6 +297,7 @@ pub(super) fn profile_with(
     run.stocks()?;
     let outcome = run
         .operators()
+        .and_then(|()| run.kernels())
         .and_then(|()| run.powers())
         .and_then(|()| run.together());
     match outcome {
@@ -266,7 +312,13 @@ pub(super) fn profile_with(
     }
     let mut report = run.report;
     report.seconds = run.started.elapsed().as_secs_f64();
-    let measured = |station| report.tasks.iter().any(|task| task.station == station);
+    let measured = |station| {
+        report.tasks.iter().any(|task| task.station == station)
+            || report
+                .kernels
+                .iter()
+                .any(|kernel| kernel.station == station)
+    };
     if !(0..machine.stations.len()).all(measured) {
         return Err(if report.interrupted {
             ProfileError::Interrupted
@@ -279,6 +331,7 @@ pub(super) fn profile_with(
             request,
             machine: &machine,
             workloads: &workloads,
+            distinct: &distinct,
         },
         report,
     )
@@ -303,6 +356,9 @@ struct Run<'r> {
     request: &'r ProfileRequest,
     machine: &'r Machine,
     workloads: &'r [Workload],
+    distinct: &'r [Distinct],
+    /// By kernel graph.
+    spaces: &'r [Workspace],
     lowering: Lowering<'r>,
     interrupted: &'r AtomicBool,
     progress: &'r mut dyn FnMut(&Progress),
@@ -433,6 +489,52 @@ impl<'r> Run<'r> {
         }
         self.tell("operators", all, all);
         Ok(())
+    }
+
+    /// Every distinct kernel on every processor.
+    fn kernels(&mut self) -> Result<(), Stopped> {
+        let (distinct, machine) = (self.distinct, self.machine);
+        let all = distinct.len() * machine.stations.len();
+        let mut done = 0;
+        for (index, one) in distinct.iter().enumerate() {
+            let graph = &self.request.graphs[one.graph];
+            let kernel = graph.program.kernel(one.kernels[0]);
+            for (number, station) in machine.stations.iter().enumerate() {
+                if self.interrupted.load(Ordering::Relaxed) {
+                    return Err(Stopped::Interrupted);
+                }
+                let slot = self.slot(OPERATORS_UNTIL, all - done);
+                let at = &station.bound.processor;
+                self.tell(format!("{} on {at}", kernel.name), done, all);
+                let mut chain = self.kernel_chain(index, number)?;
+                let seconds = sample(OPERATORS, slot, self.interrupted, |count| {
+                    chain.seconds(&station.queue, count)
+                })?;
+                self.report.kernels.push(MeasuredKernel {
+                    name: kernel.name.clone(),
+                    graph: graph.name.clone(),
+                    function: kernel.function.clone(),
+                    occurrences: one.kernels.len(),
+                    processor: at.clone(),
+                    seconds,
+                    distinct: index,
+                    station: number,
+                });
+                done += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn kernel_chain(&self, distinct: usize, station: usize) -> Result<Chain, OpenclError> {
+        let one = &self.distinct[distinct];
+        chain(
+            &self.request.graphs[one.graph],
+            &self.spaces[one.graph],
+            self.machine,
+            one.kernels[0],
+            self.machine.stations[station].memory,
+        )
     }
 
     /// One task on one processor; `None` where it does not run, which is noted.
@@ -568,25 +670,37 @@ impl<'r> Run<'r> {
             .tasks
             .iter()
             .filter(|task| task.station == index);
-        let mut shares: Vec<(f64, usize)> = measured
-            .filter(|task| task.occurrences > 0)
-            .map(|task| (task.seconds.median * real(task.occurrences), task.workload))
-            .collect();
+        let tasks = measured.filter(|task| task.occurrences > 0).map(|task| {
+            let seconds = task.seconds.median * real(task.occurrences);
+            (seconds, Share::Task(task.workload))
+        });
+        let kernels = self.report.kernels.iter();
+        let kernels = kernels
+            .filter(|kernel| kernel.station == index)
+            .map(|kernel| {
+                let seconds = kernel.seconds.median * real(kernel.occurrences);
+                (seconds, Share::Kernel(kernel.distinct))
+            });
+        let mut shares: Vec<(f64, Share)> = tasks.chain(kernels).collect();
         shares.sort_by(|one, other| other.0.total_cmp(&one.0));
         let all: f64 = shares.iter().map(|(seconds, _)| seconds).sum();
         let mut chosen = Vec::new();
         let mut sum = 0.0;
-        for (seconds, workload) in shares {
+        for (seconds, share) in shares {
             if chosen.len() >= MIX.0 || sum >= MIX.1 * all {
                 break;
             }
             sum += seconds;
-            chosen.push(workload);
+            chosen.push(share);
         }
         chosen.sort_unstable();
         let mut chains = Vec::new();
-        for workload in chosen {
-            match self.chain(&self.workloads[workload], station) {
+        for share in chosen {
+            let chain = match share {
+                Share::Task(workload) => self.chain(&self.workloads[workload], station),
+                Share::Kernel(distinct) => Ok(self.kernel_chain(distinct, index)?),
+            };
+            match chain {
                 Ok(chain) => chains.push(chain),
                 Err(Refused::Unsupported(_)) => {}
                 Err(Refused::Failed(error)) => return Err(Stopped::Failed(error)),
@@ -598,6 +712,15 @@ impl<'r> Run<'r> {
             chains,
         })
     }
+}
+
+/// What a processor spends time on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Share {
+    /// A distinct task, by index.
+    Task(usize),
+    /// A distinct kernel, by index.
+    Kernel(usize),
 }
 
 /// Why a task is not measured.

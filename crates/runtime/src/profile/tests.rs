@@ -128,6 +128,7 @@ fn request(halves: &Halves, last: &str) -> ProfileRequest {
     ProfileRequest {
         name: "halves".to_owned(),
         models: vec![model(last)],
+        graphs: Vec::new(),
         processors: halves.processors.clone(),
         budget: Duration::from_millis(500),
         queues: 2,

@@ -29,3 +29,5 @@ pub use error::ScheduleError;
 pub use outcome::{Executed, Scheduled, What};
 pub use policy::{Choice, Clustering, Eager, Heft, Policy, Situation, Unit};
 pub use run::{Report, ScheduleRequest, measure_costs, schedule};
+
+pub(crate) use workspace::Workspace;

@@ -17,7 +17,7 @@ use crate::users::{KernelProgram, alone};
 
 /// Memory and launches.
 #[derive(Debug)]
-pub(super) struct Workspace {
+pub(crate) struct Workspace {
     /// By context, then by tensor.
     memory: Vec<Vec<Arc<Memory>>>,
     /// What the host has of each tensor.
@@ -41,7 +41,7 @@ enum HostSide {
 
 impl Workspace {
     /// For all kernels of a graph in all contexts.
-    pub(super) fn new(
+    pub(crate) fn new(
         program: &KernelProgram,
         contexts: &[Arc<Context>],
     ) -> Result<Self, RunError> {
@@ -80,23 +80,11 @@ impl Workspace {
         let host = host.collect();
         let mut launches = Vec::new();
         for (id, _) in program.linked.graph.kernels.iter() {
-            let (task, tensors) = alone(program, id);
-            let mut everywhere = Vec::new();
-            for (context, memory) in contexts.iter().zip(&memory) {
-                let places = Places {
-                    operands: tensors
-                        .iter()
-                        .map(|tensor| {
-                            Some(Place {
-                                memory: Arc::clone(&memory[tensor.index()]),
-                                first: 0,
-                            })
-                        })
-                        .collect(),
-                    ..Places::default()
-                };
-                everywhere.push(users_launches(context, &task, &places)?);
-            }
+            let everywhere = contexts
+                .iter()
+                .zip(&memory)
+                .map(|(context, memory)| make(program, id, context, memory));
+            let everywhere = everywhere.collect::<Result<Vec<_>, _>>()?;
             launches.push(everywhere);
         }
         Ok(Self {
@@ -108,13 +96,23 @@ impl Workspace {
         })
     }
 
+    /// The launches of a kernel in a context once more, for a queue of their own.
+    pub(crate) fn new_launches(
+        &self,
+        program: &KernelProgram,
+        kernel: KernelId,
+        context: &Context,
+    ) -> Result<Vec<Launch>, OpenclError> {
+        make(program, kernel, context, &self.memory[context.index()])
+    }
+
     /// The launches of a kernel in a context.
-    pub(super) fn launches(&self, kernel: KernelId, context: usize) -> &[Launch] {
+    pub(crate) fn launches(&self, kernel: KernelId, context: usize) -> &[Launch] {
         &self.launches[kernel.index()][context]
     }
 
     /// Whether a device of a context sees the host's bytes of a tensor as its own memory.
-    pub(super) fn is_shared(&self, tensor: TensorId, context: usize) -> bool {
+    pub(crate) fn is_shared(&self, tensor: TensorId, context: usize) -> bool {
         matches!(self.host[tensor.index()], HostSide::Shared(own) if own == context)
     }
 
@@ -131,7 +129,7 @@ impl Workspace {
     }
 
     /// Sends the host's bytes of a tensor to a device.
-    pub(super) fn write(
+    pub(crate) fn write(
         &self,
         queue: &CommandQueue,
         tensor: TensorId,
@@ -159,7 +157,7 @@ impl Workspace {
     }
 
     /// Fetches a tensor from a device.
-    pub(super) fn read(
+    pub(crate) fn read(
         &self,
         queue: &CommandQueue,
         tensor: TensorId,
@@ -194,7 +192,7 @@ impl Workspace {
     }
 
     /// Puts contents into the host's bytes of a tensor, while nothing runs.
-    pub(super) fn set(&mut self, tensor: TensorId, contents: &[u8]) {
+    pub(crate) fn set(&mut self, tensor: TensorId, contents: &[u8]) {
         let (pointer, bytes) = self.host(tensor);
         assert_eq!(bytes, contents.len(), "inputs were compared with the graph");
         // SAFETY: so many bytes lie there, and no command is under way.
@@ -205,7 +203,7 @@ impl Workspace {
     }
 
     /// The host's bytes of a tensor, while nothing runs.
-    pub(super) fn get(&self, tensor: TensorId) -> Vec<u8> {
+    pub(crate) fn get(&self, tensor: TensorId) -> Vec<u8> {
         let (pointer, bytes) = self.host(tensor);
         let mut contents = vec![0; bytes];
         // SAFETY: so many bytes lie there, and no command is under way.
@@ -215,6 +213,27 @@ impl Workspace {
         }
         contents
     }
+}
+
+/// The launches of a kernel on memory by tensor.
+fn make(
+    program: &KernelProgram,
+    kernel: KernelId,
+    context: &Context,
+    memory: &[Arc<Memory>],
+) -> Result<Vec<Launch>, OpenclError> {
+    let (task, tensors) = alone(program, kernel);
+    let place = |tensor: &TensorId| {
+        Some(Place {
+            memory: Arc::clone(&memory[tensor.index()]),
+            first: 0,
+        })
+    };
+    let places = Places {
+        operands: tensors.iter().map(place).collect(),
+        ..Places::default()
+    };
+    users_launches(context, &task, &places)
 }
 
 /// Whether the host writes or reads a tensor whatever runs where.

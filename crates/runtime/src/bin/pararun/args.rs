@@ -62,7 +62,8 @@ Examples:
 Examples:
   pararun profile model.onnx -o soc.json
   pararun profile googlenet.onnx resnet50.onnx --device big=cpu/12 --device little=cpu/4 --device gpu=NVIDIA -o soc.json
-  paracompile googlenet.onnx --soc soc.json --costs soc.costs/googlenet.json")]
+  paracompile googlenet.onnx --soc soc.json --costs soc.costs/googlenet.json
+  pararun profile kernels.json --device gpu=gpu --device cpu=cpu --queues 5 -o soc.json")]
     Profile(ProfileArgs),
     /// Run a kernel graph without a plan: a policy chooses while it runs
     #[command(after_help = "\
@@ -205,9 +206,11 @@ pub(crate) enum Pace {
 /// `pararun profile`.
 #[derive(Debug, Args)]
 pub(crate) struct ProfileArgs {
-    /// The models whose operators are measured, ONNX files
+    /// The models whose operators are measured: ONNX files, and kernel graphs (.graph, .json)
     #[arg(required = true, value_name = "MODEL")]
     pub(crate) models: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) sources: SourceArgs,
     /// Bind a symbolic dimension; repeat for several
     #[arg(long = "dim", value_name = "NAME=VALUE", value_parser = dim)]
     pub(crate) dims: Vec<(String, u64)>,

@@ -7,13 +7,15 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use paracompile_frontend::import::kernels::{KernelOptions, is_kernel_graph};
 use paracompile_frontend::import::onnx::{Heads, ImportOptions, load};
 use paracompile_runtime::bind::{DeviceMap, bind};
 use paracompile_runtime::opencl::{DeviceKind, devices};
 use paracompile_runtime::profile::{
-    ProfileError, ProfileFiles, ProfileReport, ProfileRequest, ProfiledModel, ProfiledProcessor,
-    Progress, profile, save,
+    ProfileError, ProfileFiles, ProfileReport, ProfileRequest, ProfiledKernels, ProfiledModel,
+    ProfiledProcessor, Progress, profile, save,
 };
+use paracompile_runtime::users::{KernelProgram, kernel_inputs};
 
 use crate::args::ProfileArgs;
 use crate::failure::{Failure, Kind};
@@ -22,7 +24,7 @@ use crate::{problems, table, terminal};
 /// Runs the command.
 pub(crate) fn run(args: &ProfileArgs, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
     let name = name(args)?;
-    let models = models(args)?;
+    let (models, graphs) = models(args)?;
     let maps = if args.device.is_empty() {
         every_device()?
     } else {
@@ -35,6 +37,7 @@ pub(crate) fn run(args: &ProfileArgs, interrupted: &AtomicBool) -> Result<ExitCo
     let request = ProfileRequest {
         name,
         models,
+        graphs,
         processors: bound
             .map(|(bound, map)| ProfiledProcessor::new(bound, map))
             .collect(),
@@ -111,7 +114,7 @@ fn check_processors(maps: &[DeviceMap]) -> Result<(), Failure> {
 }
 
 /// The models, whose names tell their costs apart.
-fn models(args: &ProfileArgs) -> Result<Vec<ProfiledModel>, Failure> {
+fn models(args: &ProfileArgs) -> Result<(Vec<ProfiledModel>, Vec<ProfiledKernels>), Failure> {
     let options = ImportOptions {
         dims: args.dims.iter().cloned().collect(),
         heads: match args.expose_heads {
@@ -121,20 +124,45 @@ fn models(args: &ProfileArgs) -> Result<Vec<ProfiledModel>, Failure> {
         ..ImportOptions::default()
     };
     let mut names = BTreeSet::new();
-    let mut models = Vec::new();
+    let (mut models, mut graphs) = (Vec::new(), Vec::new());
     for path in &args.models {
-        let program = load(path, &options)
-            .map_err(|error| Failure::from_error(Kind::Model, &error).at(path))?;
-        let name = program.imported.graph.name.clone();
+        let name = if is_kernel_graph(path) {
+            let graph = kernels(args, path)?;
+            graphs.push(graph);
+            graphs.last().map(|graph| graph.name.clone())
+        } else {
+            let program = load(path, &options)
+                .map_err(|error| Failure::from_error(Kind::Model, &error).at(path))?;
+            let name = program.imported.graph.name.clone();
+            models.push(ProfiledModel { name, program });
+            models.last().map(|model| model.name.clone())
+        };
+        let name = name.unwrap_or_default();
         if !names.insert(name.clone()) {
             let message = format!("two models are named `{name}`");
             return Err(Failure::new(Kind::Model, message)
                 .at(path)
                 .with_help("profile them one by one, or rename a file"));
         }
-        models.push(ProfiledModel { name, program });
     }
-    Ok(models)
+    Ok((models, graphs))
+}
+
+/// A kernel graph with inputs to measure it with.
+fn kernels(args: &ProfileArgs, path: &Path) -> Result<ProfiledKernels, Failure> {
+    const SEED: u64 = 0;
+    let options = KernelOptions {
+        folders: args.sources.kernel_dir.clone(),
+        symbols: args.dims.iter().cloned().collect(),
+    };
+    let program =
+        KernelProgram::load(path, &options).map_err(|error| problems::kernels(&error, path))?;
+    let inputs = kernel_inputs(&program, &[], SEED).map_err(|error| problems::input(&error))?;
+    Ok(ProfiledKernels {
+        name: program.linked.graph.name.clone(),
+        inputs: inputs.into_iter().map(|tensor| tensor.bytes).collect(),
+        program,
+    })
 }
 
 /// A processor for each device of the machine, named after its kind.
@@ -164,6 +192,7 @@ fn every_device() -> Result<Vec<DeviceMap>, Failure> {
 fn failure(error: &ProfileError) -> Failure {
     match error {
         ProfileError::Opencl(error) => problems::opencl(error),
+        ProfileError::Kernels(error) => problems::run(error, Path::new("the kernel graph")),
         ProfileError::NoProcessor => Failure::from_error(Kind::Device, error),
         ProfileError::NothingSupported(_) => Failure::from_error(Kind::Model, error),
         ProfileError::Interrupted => Failure::from_error(Kind::Interrupted, error),
@@ -192,10 +221,17 @@ fn summary(args: &ProfileArgs, report: &ProfileReport, files: &ProfileFiles) -> 
     let rows = report.processors.iter().map(|processor| {
         let tasks = report.tasks.iter();
         let tasks = tasks.filter(|task| task.processor == processor.name);
+        let kernels = report.kernels.iter();
+        let kernels = kernels.filter(|kernel| kernel.processor == processor.name);
         #[expect(clippy::cast_precision_loss, reason = "a model has few operators")]
         let sum: f64 = tasks
             .clone()
             .map(|task| task.occurrences as f64 * task.seconds.median)
+            .chain(
+                kernels
+                    .clone()
+                    .map(|kernel| kernel.occurrences as f64 * kernel.seconds.median),
+            )
             .sum();
         let power = processor.power.as_ref().map_or_else(
             || "no meter".to_owned(),
@@ -208,7 +244,7 @@ fn summary(args: &ProfileArgs, report: &ProfileReport, files: &ProfileFiles) -> 
             processor.name.clone(),
             processor.compute_units.to_string(),
             processor.memory.clone(),
-            tasks.count().to_string(),
+            (tasks.count() + kernels.count()).to_string(),
             time(sum),
             time(processor.launch_s),
             time(processor.enqueue_s),
@@ -251,7 +287,10 @@ fn summary(args: &ProfileArgs, report: &ProfileReport, files: &ProfileFiles) -> 
         report.seconds,
         files.profile.display()
     );
-    for (model, costs) in args.models.iter().zip(&files.costs) {
+    // Files of costs are in this order.
+    let (graphs, networks): (Vec<_>, Vec<_>) =
+        args.models.iter().partition(|path| is_kernel_graph(path));
+    for (model, costs) in networks.into_iter().chain(graphs).zip(&files.costs) {
         let _ = writeln!(text, "  {}", command(model, &files.profile, costs));
     }
     text
