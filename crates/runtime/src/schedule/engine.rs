@@ -19,7 +19,7 @@ use super::error::ScheduleError;
 use super::outcome::{Executed, Scheduled, What};
 use super::policy::{Choice, Policy, Situation, Unit};
 use super::workspace::Workspace;
-use crate::execute::{Bound, Clock, Countdown, Ended, Watcher, notify, offset};
+use crate::execute::{Bound, Clock, Countdown, Ended, Sharing, Watcher, notify, offset};
 use crate::opencl::{Context, DeviceKind, Doing, OpenclError, QueueOrder, code_name};
 use crate::users::{KernelProgram, Placed, judge};
 
@@ -77,12 +77,17 @@ impl<'p> Engine<'p> {
     pub(super) fn new(
         program: &'p KernelProgram,
         resources: &[Resource],
+        sharing: Sharing,
         patience: Duration,
     ) -> Result<Self, ScheduleError> {
-        let mut platforms: Vec<(usize, Vec<cl_device_id>)> = Vec::new();
+        let mut platforms: Vec<((usize, usize), Vec<cl_device_id>)> = Vec::new();
         let mut context_of = Vec::new();
-        for resource in resources {
-            let platform = resource.bound.device.platform_index;
+        for (index, resource) in resources.iter().enumerate() {
+            let own = match sharing {
+                Sharing::Platform => 0,
+                Sharing::Memory => index,
+            };
+            let platform = (resource.bound.device.platform_index, own);
             let known = platforms.iter().position(|(known, _)| *known == platform);
             let context = known.unwrap_or_else(|| {
                 platforms.push((platform, Vec::new()));

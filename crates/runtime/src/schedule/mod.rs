@@ -28,6 +28,6 @@ pub use engine::Resource;
 pub use error::ScheduleError;
 pub use outcome::{Executed, Scheduled, What};
 pub use policy::{Choice, Clustering, Eager, Heft, Policy, Situation, Unit};
-pub use run::{Report, ScheduleRequest, measure_costs, schedule};
+pub use run::{Report, ScheduleRequest, schedule};
 
 pub(crate) use workspace::Workspace;

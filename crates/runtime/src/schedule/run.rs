@@ -9,6 +9,7 @@ use super::engine::{Engine, Known, Resource};
 use super::error::ScheduleError;
 use super::outcome::Scheduled;
 use super::policy::{Choice, Policy, Situation};
+use crate::execute::Sharing;
 use crate::users::KernelProgram;
 
 /// What to run.
@@ -18,6 +19,8 @@ pub struct ScheduleRequest<'r> {
     pub frames: usize,
     /// Frames on each device before them, by which kernels are measured.
     pub rehearsals: usize,
+    /// Whose devices share a context: where there are several, what crosses them goes through the host.
+    pub sharing: Sharing,
     /// A frame is given up if nothing ends for so long.
     pub patience: Duration,
     /// Set when the user wants the run to end.
@@ -68,17 +71,6 @@ impl Policy for Only {
 }
 
 /// What kernels take on each device, copies included, as the median over frames of everything there.
-pub fn measure_costs(
-    program: &KernelProgram,
-    resources: &[Resource],
-    inputs: &[Vec<u8>],
-    request: ScheduleRequest<'_>,
-) -> Result<Costs, ScheduleError> {
-    let mut engine = Engine::new(program, resources, request.patience)?;
-    engine.set_inputs(inputs);
-    rehearse(&engine, program, request)
-}
-
 fn rehearse(
     engine: &Engine<'_>,
     program: &KernelProgram,
@@ -130,7 +122,7 @@ pub fn schedule(
 ) -> Result<Report, ScheduleError> {
     let graph = &program.linked.graph;
     let components = Components::new(graph, policy.grouping()).ok_or(ScheduleError::Cycle)?;
-    let mut engine = Engine::new(program, resources, request.patience)?;
+    let mut engine = Engine::new(program, resources, request.sharing, request.patience)?;
     engine.set_inputs(inputs);
     let costs = rehearse(&engine, program, request)?;
     let ranks = costs.ranks(graph);

@@ -21,3 +21,5 @@ mod results;
 mod queues;
 
 mod refusals;
+
+mod policies;

@@ -85,7 +85,7 @@ pub(crate) fn run(
     (order, timeline, outputs)
 }
 
-fn floats(bytes: &[u8]) -> Vec<f32> {
+pub(crate) fn floats(bytes: &[u8]) -> Vec<f32> {
     let (chunks, _) = bytes.as_chunks::<4>();
     chunks
         .iter()

@@ -8,6 +8,7 @@ use std::time::Duration;
 use paracompile_frontend::import::kernels::{Device, KernelOptions};
 use paracompile_plan::Nanoseconds;
 use paracompile_runtime::bind::bind;
+use paracompile_runtime::execute::Sharing;
 use paracompile_runtime::input::write_outputs;
 use paracompile_runtime::opencl::DeviceKind;
 use paracompile_runtime::run::devices;
@@ -50,6 +51,7 @@ pub(crate) fn run(args: &ScheduleArgs, interrupted: &AtomicBool) -> Result<ExitC
     let request = ScheduleRequest {
         frames: usize::try_from(args.frames).unwrap_or(usize::MAX),
         rehearsals: REHEARSALS,
+        sharing: Sharing::default(),
         patience: PATIENCE,
         interrupted,
     };
