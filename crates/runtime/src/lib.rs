@@ -45,3 +45,8 @@ pub mod interpret;
 pub mod check;
 
 pub mod profile;
+
+/// The examples of the documentation are compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/kernel-graphs.md")]
+mod documentation {}

@@ -1,0 +1,195 @@
+"""Kernel graphs compute what numpy does: every example in every form, on one and two processors, by plans and by policies."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+from conftest import ROOT, paracompile
+
+PARARUN = pathlib.Path(os.environ.get("PARARUN", ROOT / "target/release/pararun")).resolve()
+EXAMPLES = ROOT / "examples/kernels"
+#: Devices by number of processors, and their queues.
+MACHINES = {1: (["cpu=cpu/2"], "cpu=3"), 2: (["gpu=cpu/2", "cpu=cpu/1"], "gpu=3,cpu=2")}
+FORMS = ["as it is", "own", "symbolic", "expanded"]
+POLICIES = ["clustering", "eager", "heft"]
+
+
+def pararun(*arguments):
+    """Runs the command with some compute units to share out, and returns its standard output."""
+    assert PARARUN.is_file(), f"{PARARUN} is missing: make build"
+    units = {"POCL_MAX_PTHREAD_COUNT": "4", **os.environ}
+    done = subprocess.run([PARARUN, *map(str, arguments)], capture_output=True, text=True, cwd=ROOT, env=units)
+    assert done.returncode == 0, f"{arguments}: exit {done.returncode}\n{done.stderr}"
+    return done.stdout
+
+
+# What each kernel computes.
+
+
+def product(a, b):
+    return a.astype(numpy.float64) @ b
+
+
+def softmax(x):
+    e = numpy.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def group_sums(x, size):
+    return x.reshape(-1, size).sum(axis=1)
+
+
+def add_group(x, sums, size):
+    return x + numpy.repeat(sums, size)
+
+
+# What each graph computes: the shapes of its inputs, and its outputs of them.
+
+
+def vadd_vsin(inputs):
+    return {"sum.vadd[2]": numpy.sin(inputs["left.vsin[0]"]) + numpy.sin(inputs["right.vsin[0]"])}
+
+
+def irregular(inputs):
+    a = numpy.sin(inputs["a.vsin[0]"].astype(numpy.float64))
+    b = 0.5 * a
+    c = a + b
+    f = add_group(0.5 * c, group_sums(b, 64), 64)
+    return {"i.vadd[2]": c + f + numpy.sin(0.25)}
+
+
+def attention(heads):
+    def compute(inputs):
+        outputs = {}
+        for base in range(0, 9 * heads, 9):
+            x = inputs[f"{base + 8}.empty[0]:in"]
+            q, k, v = (product(x, inputs[f"{base + i}.FFC_sans_bias[1]"]) for i in range(3))
+            weighted = product(softmax(product(q, k.T)), v)
+            outputs[f"{base + 7}.FFC_sans_bias[2]"] = product(weighted, inputs[f"{base + 7}.FFC_sans_bias[1]"])
+        return outputs
+
+    return compute
+
+
+def attention_inputs(heads, beta):
+    weights = [f"{base + i}.FFC_sans_bias[1]" for base in range(0, 9 * heads, 9) for i in (0, 1, 2, 7)]
+    copies = [f"{base + 8}.empty[0]:in" for base in range(0, 9 * heads, 9)]
+    return {name: (beta, beta) for name in weights + copies}
+
+
+GRAPHS = {
+    "vadd_vsin.json": (vadd_vsin, {"left.vsin[0]": (65536,), "right.vsin[0]": (65536,)}),
+    "irregular.json": (irregular, {"a.vsin[0]": (16384,)}),
+    "attention_h2_b64.graph": (attention(2), attention_inputs(2, 64)),
+    "attention_h3_b128.graph": (attention(3), attention_inputs(3, 128)),
+}
+#: PySchedCL's forms have neither queues nor initial contents nor decimal values of their own.
+ONE_FORM = {"irregular.json"}
+CASES = [(name, form) for name in GRAPHS for form in FORMS if form == "as it is" or name not in ONE_FORM]
+
+
+@pytest.fixture(scope="module")
+def graphs(tmp_path_factory):
+    """The file of a graph in a form, made once."""
+    made = {}
+
+    def find(name, form):
+        if (name, form) not in made:
+            made[name, form] = make(name, form, tmp_path_factory.mktemp("graph"))
+        return made[name, form]
+
+    return find
+
+
+def make(name, form, folder):
+    source = EXAMPLES / name
+    if not source.is_file():
+        heads, beta = re.fullmatch(r"attention_h(\d+)_b(\d+)\.graph", name).groups()
+        source = folder / name
+        script = ROOT / "scripts/attention_graph.py"
+        subprocess.run([sys.executable, script, "--heads", heads, "--beta", beta, "-o", source], check=True)
+    if form == "as it is":
+        return source
+    out = folder / ("converted.graph" if form == "symbolic" else "converted.json")
+    paracompile("convert", source, "--kernel-dir", EXAMPLES / "info", "--format", form, "-o", out)
+    return out
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Files of inputs, as options, and what numpy makes of them."""
+
+    def make_data(name):
+        compute, shapes = GRAPHS[name]
+        random = numpy.random.default_rng(11)
+        folder = tmp_path_factory.mktemp("inputs")
+        inputs, options = {}, []
+        for index, (tensor, shape) in enumerate(shapes.items()):
+            # Scores of attention stay small, so that softmax has something to do.
+            scale = 1 / numpy.sqrt(shape[-1]) if len(shape) == 2 else 1
+            inputs[tensor] = (scale * random.uniform(-1, 1, shape)).astype(numpy.float32)
+            path = folder / f"{index}.npy"
+            numpy.save(path, inputs[tensor])
+            options += ["--input", f"{tensor}={path}"]
+        return options, compute(inputs)
+
+    return make_data
+
+
+def compare(folder, expected):
+    files = {path.name for path in folder.iterdir()}
+    names = {tensor: re.sub(r"[^A-Za-z0-9._-]", "_", tensor) + ".npy" for tensor in expected}
+    assert files == set(names.values())
+    for tensor, values in expected.items():
+        found = numpy.load(folder / names[tensor])
+        numpy.testing.assert_allclose(found, values.ravel(), rtol=1e-3, atol=1e-5, err_msg=tensor)
+
+
+def folders(name):
+    """Where descriptions and sources lie, of graphs that lie elsewhere."""
+    return ["--kernel-dir", EXAMPLES / "info", "--kernel-dir", EXAMPLES / "src"]
+
+
+@pytest.mark.parametrize(("name", "form"), CASES)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_policies(name, form, policy, graphs, data, tmp_path):
+    options, expected = data(name)
+    devices, queues = MACHINES[2]
+    asked = [part for device in devices for part in ("--device", device)]
+    text = pararun(
+        "schedule", graphs(name, form), *folders(name), "--policy", policy, *asked, "--queues", queues, "--frames", 3,
+        *options, "--output", tmp_path / "out", "--json",
+    )
+    report = json.loads(text)
+    assert report["total_ns"] >= report["device_span_ns"] > 0
+    compare(tmp_path / "out", expected)
+
+
+@pytest.mark.parametrize(("name", "form"), CASES)
+@pytest.mark.parametrize("processors", MACHINES)
+def test_plans(name, form, processors, graphs, data, tmp_path):
+    graph = graphs(name, form)
+    options, expected = data(name)
+    devices, _ = MACHINES[processors]
+    asked = [part for device in devices for part in ("--device", device)]
+    soc = tmp_path / "soc.json"
+    pararun("profile", graph, *folders(name), *asked, "--queues", 3, "--budget", 4, "-o", soc, "--quiet")
+    (costs,) = (tmp_path / "soc.costs").iterdir()
+    out = tmp_path / "plans"
+    paracompile(graph, *folders(name)[:2], "--soc", soc, "--costs", costs, "--out", out, "--no-plots", "--quiet")
+    plans = sorted(out.glob("*/*.json"))
+    assert plans
+    maps = [part for device in devices for part in ("--map", device)]
+    for index, plan in enumerate(plans):
+        results = tmp_path / f"out{index}"
+        pararun(
+            "run", plan, "--model", graph, *folders(name), *maps, "--spare-maps", "--frames", 5, *options,
+            "--output", results, "--quiet",
+        )
+        compare(results, expected)
