@@ -16,7 +16,7 @@ PARARUN = pathlib.Path(os.environ.get("PARARUN", ROOT / "target/release/pararun"
 EXAMPLES = ROOT / "examples/kernels"
 #: Devices by number of processors, and their queues.
 MACHINES = {1: (["cpu=cpu/2"], "cpu=3"), 2: (["gpu=cpu/2", "cpu=cpu/1"], "gpu=3,cpu=2")}
-FORMS = ["as it is", "own", "symbolic", "expanded"]
+FORMS = ["as it is", "kernels", "symbolic", "expanded"]
 POLICIES = ["clustering", "eager", "heft"]
 
 

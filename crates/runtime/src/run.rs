@@ -128,6 +128,11 @@ fn measure(
     prepared: &Prepared,
 ) -> Result<Run, RunError> {
     prepared.set_inputs(inputs)?;
+    match task.model {
+        // Every operator has been launched already.
+        Model::Network { .. } => {}
+        Model::Kernels(_) => prepared.rehearse()?,
+    }
     let request = |mode, frames| Request {
         mode,
         frames,

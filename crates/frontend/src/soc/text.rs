@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::file::SocFile;
 
@@ -13,12 +13,32 @@ const WIDTH: usize = 160;
 /// # Panics
 /// Never: a profile holds only strings, finite numbers, lists and objects with string keys.
 pub fn profile_text(file: &SocFile) -> String {
-    let value = serde_json::to_value(file)
+    let mut value = serde_json::to_value(file)
         .expect("a profile holds strings, finite numbers, lists and objects with string keys");
+    spell_out(&mut value);
     let mut text = String::new();
     write_value(&value, 0, 0, &mut text);
     text.push('\n');
     text
+}
+
+/// A point that is given in full says so even where it has no time model, as on a chip for kernels whose costs are measured.
+fn spell_out(profile: &mut Value) {
+    let processors = profile["processors"].as_array_mut();
+    for processor in processors.into_iter().flatten() {
+        let points = processor["operating_points"].as_array_mut();
+        for point in points
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_object_mut)
+        {
+            if !point.contains_key("like") {
+                for (key, empty) in [("dynamic_w", json!({})), ("models", json!([]))] {
+                    point.entry(key).or_insert(empty);
+                }
+            }
+        }
+    }
 }
 
 /// Writes a value that starts at `column` and whose lines are indented by `indent`; the depth is that of the types.

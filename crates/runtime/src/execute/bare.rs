@@ -31,6 +31,36 @@ impl Prepared {
         Ok(())
     }
 
+    /// Runs the first frame command by command, each to its end, once inputs are set: what [`Prepared::launch_each_once`] is for, with the
+    /// data that a user's kernels may rely on.
+    pub(crate) fn rehearse(&self) -> Result<(), RunError> {
+        for node in &self.nodes {
+            match node {
+                Enqueued::Task {
+                    queue, variants, ..
+                } => {
+                    let Some(queue) = &self.queues[*queue as usize] else {
+                        continue;
+                    };
+                    for launch in variants.first().into_iter().flatten() {
+                        launch.enqueue(queue, &[])?;
+                        queue
+                            .finish()
+                            .doing(|| format!("launching `{}`", launch.name()))?;
+                    }
+                }
+                Enqueued::Move {
+                    from, to, bytes, ..
+                } => {
+                    let mut contents = vec![0; *bytes];
+                    self.fetch(*from, 0, &mut contents)?;
+                    self.put(*to, 0, &contents)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Enqueues the launches of so many frames without waits, and returns how long the host took for each in nanoseconds.
     ///
     /// What they compute is wrong wherever an order between queues matters; the times are what this is for.

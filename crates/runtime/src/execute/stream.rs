@@ -67,17 +67,7 @@ impl Prepared {
                     found: bytes.len(),
                 });
             }
-            let (store, offset) = self.store(port.buffer, frame);
-            match store {
-                Store::Device(memory) if !bytes.is_empty() => {
-                    write(&self.host_queues[memory.context()], memory, offset, bytes)?;
-                }
-                Store::Device(_) => {}
-                Store::Host(store) => {
-                    let mut store = store.lock().expect("no holder panics");
-                    store[offset..offset + expected].copy_from_slice(bytes);
-                }
-            }
+            self.put(port.buffer, frame, bytes)?;
         }
         Ok(())
     }
@@ -98,26 +88,48 @@ impl Prepared {
             .iter()
             .map(|port| {
                 let mut bytes = vec![0; port.spec.bytes()];
-                let (store, offset) = self.store(port.buffer, frame);
-                match store {
-                    Store::Device(memory) if !bytes.is_empty() => {
-                        read(
-                            &self.host_queues[memory.context()],
-                            memory,
-                            offset,
-                            &mut bytes,
-                        )?;
-                    }
-                    Store::Device(_) => {}
-                    Store::Host(store) => {
-                        let store = store.lock().expect("no holder panics");
-                        let length = bytes.len();
-                        bytes.copy_from_slice(&store[offset..offset + length]);
-                    }
-                }
+                self.fetch(port.buffer, frame, &mut bytes)?;
                 Ok(bytes)
             })
             .collect()
+    }
+
+    /// Writes the contents of a buffer while nothing uses it.
+    pub(super) fn put(&self, buffer: u32, frame: usize, bytes: &[u8]) -> Result<(), RunError> {
+        let (store, offset) = self.store(buffer, frame);
+        match store {
+            Store::Device(memory) if !bytes.is_empty() => {
+                write(&self.host_queues[memory.context()], memory, offset, bytes)?;
+            }
+            Store::Device(_) => {}
+            Store::Host(store) => {
+                let mut store = store.lock().expect("no holder panics");
+                store[offset..offset + bytes.len()].copy_from_slice(bytes);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the contents of a buffer while nothing changes it.
+    pub(super) fn fetch(
+        &self,
+        buffer: u32,
+        frame: usize,
+        bytes: &mut [u8],
+    ) -> Result<(), RunError> {
+        let (store, offset) = self.store(buffer, frame);
+        match store {
+            Store::Device(memory) if !bytes.is_empty() => {
+                read(&self.host_queues[memory.context()], memory, offset, bytes)?;
+            }
+            Store::Device(_) => {}
+            Store::Host(store) => {
+                let store = store.lock().expect("no holder panics");
+                let length = bytes.len();
+                bytes.copy_from_slice(&store[offset..offset + length]);
+            }
+        }
+        Ok(())
     }
 
     /// Whether a task launches nothing.

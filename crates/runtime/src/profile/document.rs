@@ -459,7 +459,10 @@ fn keep_known(processor: &mut ProcessorEntry) {
             .models
             .retain(|model| model.note.as_deref() != Some(PLACEHOLDER));
         let known: BTreeSet<OpClass> = point.models.iter().map(|model| model.class).collect();
-        point.dynamic_w.retain(|class, _| known.contains(class));
+        // Kernels of a user have no time model.
+        point
+            .dynamic_w
+            .retain(|class, _| known.contains(class) || *class == OpClass::Opaque);
         processor.fuses.retain(|class| known.contains(class));
     }
 }
