@@ -669,7 +669,6 @@ impl<'b> Builder<'b> {
         let order = order(plan, |transfer| self.layout.is_nothing(plan, transfer));
         let mut nodes = Vec::new();
         let mut labels = Vec::new();
-        let mut count = 0;
         for node in &order.nodes {
             match node.work {
                 Work::Task(task) => {
@@ -679,7 +678,6 @@ impl<'b> Builder<'b> {
                     } else {
                         self.task(at, &tasks[at], constants)?
                     };
-                    count += variants.first().map_or(0, Vec::len);
                     labels.push(tasks[at].label.clone());
                     nodes.push(Enqueued::Task {
                         queue: node.queue,
@@ -700,7 +698,7 @@ impl<'b> Builder<'b> {
                 }
             }
         }
-        self.finish(bound, order, nodes, labels, options, ports, count)
+        self.finish(bound, order, nodes, labels, options, ports)
     }
 
     fn finish(
@@ -711,7 +709,6 @@ impl<'b> Builder<'b> {
         labels: Vec<String>,
         options: Options,
         ports: Ports,
-        launches: usize,
     ) -> Result<Prepared, RunError> {
         let mut movers = BTreeMap::new();
         for node in &nodes {
@@ -740,6 +737,11 @@ impl<'b> Builder<'b> {
         for after in order.stages.iter().flat_map(|stage| &stage.end) {
             is_last[after.node] = true;
         }
+        let launches = nodes.iter().map(|node| match node {
+            Enqueued::Task { variants, .. } => variants.first().map_or(0, Vec::len),
+            Enqueued::Move { .. } => 0,
+        });
+        let launches = launches.sum();
         let mut begun = BTreeSet::new();
         let is_first = order.nodes.iter().map(|node| begun.insert(node.queue));
         Ok(Prepared {

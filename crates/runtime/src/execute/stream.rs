@@ -353,28 +353,25 @@ impl Stream<'_> {
         });
         let launched = Arc::new(Launched::default());
         let watcher = self.prepared.watchers[queue as usize].as_ref();
-        match &self.dispatchers[context] {
-            Some(dispatcher) => {
-                let step = Step {
-                    queue,
-                    node,
-                    frame,
-                    delay,
-                    after: Vec::new(),
-                    is_ready: Arc::default(),
-                    launched: Arc::clone(&launched),
-                };
-                self.dispatch(dispatcher, step, context)?;
-            }
-            None => {
-                let waits = self.waits(frame, node);
-                let wait: Vec<cl_event> = waits.filter_map(|fired| fired.handle(context)).collect();
-                let events = self.prepared.enqueue(node, frame, delay, &wait)?;
-                launched.enqueued(Ok(events), watcher)?;
-                // The device begins with the first of a frame while the others are enqueued.
-                if self.prepared.is_first[node] {
-                    self.prepared.flush(queue)?;
-                }
+        if let Some(dispatcher) = &self.dispatchers[context] {
+            let step = Step {
+                queue,
+                node,
+                frame,
+                delay,
+                after: Vec::new(),
+                is_ready: Arc::default(),
+                launched: Arc::clone(&launched),
+            };
+            self.dispatch(dispatcher, step, context)?;
+        } else {
+            let waits = self.waits(frame, node);
+            let wait: Vec<cl_event> = waits.filter_map(|fired| fired.handle(context)).collect();
+            let events = self.prepared.enqueue(node, frame, delay, &wait)?;
+            launched.enqueued(Ok(events), watcher)?;
+            // The device begins with the first of a frame while the others are enqueued.
+            if self.prepared.is_first[node] {
+                self.prepared.flush(queue)?;
             }
         }
         let mut signals = Vec::new();

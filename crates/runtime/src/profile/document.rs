@@ -19,7 +19,7 @@ use paracompile_plan::plan::{Layout, Source};
 
 use super::kernels::Distinct;
 use super::machine::{Machine, Station};
-use super::run::{ProfileError, ProfileReport, ProfileRequest, Profiled};
+use super::run::{ProcessorFigures, ProfileError, ProfileReport, ProfileRequest, Profiled};
 use super::tasks::{Workload, in_place};
 use crate::opencl::DeviceKind;
 
@@ -291,40 +291,7 @@ fn base(facts: &Facts<'_>, report: &ProfileReport) -> SocFile {
             .stations
             .iter()
             .zip(&report.processors)
-            .map(|(station, figures)| {
-                let spelled = facts
-                    .request
-                    .processors
-                    .iter()
-                    .find(|one| one.bound.processor == station.bound.processor);
-                ProcessorEntry {
-                    name: station.bound.processor.clone(),
-                    kind: kind(station.bound.device.kind),
-                    device: spelled.map(|one| one.spelled.clone()),
-                    memory: machine.memories[station.memory].clone(),
-                    layout: Layout::Nchw,
-                    compute_queues_max: Number::Plain(super::statistics::real(
-                        figures.sharing.len(),
-                    )),
-                    sharing: figures
-                        .sharing
-                        .iter()
-                        .map(|&factor| {
-                            measured(
-                                factor,
-                                "the operators that take most time, on so many queues",
-                            )
-                        })
-                        .collect(),
-                    // What a group takes beyond its first operator is in the time of that one.
-                    fuses: EPILOGUES.to_vec(),
-                    operating_points: vec![point(
-                        station,
-                        figures.power.as_ref(),
-                        !facts.request.graphs.is_empty(),
-                    )],
-                }
-            })
+            .map(|(station, figures)| processor(facts, station, figures))
             .collect(),
         links: report.links.iter().map(link).collect(),
         contention: report
@@ -356,6 +323,41 @@ fn base(facts: &Facts<'_>, report: &ProfileReport) -> SocFile {
         board: BoardEntry {
             base_w: base_power(machine, report),
         },
+    }
+}
+
+/// A processor without time models.
+fn processor(facts: &Facts<'_>, station: &Station, figures: &ProcessorFigures) -> ProcessorEntry {
+    let machine = facts.machine;
+    let spelled = facts
+        .request
+        .processors
+        .iter()
+        .find(|one| one.bound.processor == station.bound.processor);
+    ProcessorEntry {
+        name: station.bound.processor.clone(),
+        kind: kind(station.bound.device.kind),
+        device: spelled.map(|one| one.spelled.clone()),
+        memory: machine.memories[station.memory].clone(),
+        layout: Layout::Nchw,
+        compute_queues_max: Number::Plain(super::statistics::real(figures.sharing.len())),
+        sharing: figures
+            .sharing
+            .iter()
+            .map(|&factor| {
+                measured(
+                    factor,
+                    "the operators that take most time, on so many queues",
+                )
+            })
+            .collect(),
+        // What a group takes beyond its first operator is in the time of that one.
+        fuses: EPILOGUES.to_vec(),
+        operating_points: vec![point(
+            station,
+            figures.power.as_ref(),
+            !facts.request.graphs.is_empty(),
+        )],
     }
 }
 

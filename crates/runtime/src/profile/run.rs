@@ -276,10 +276,7 @@ pub(super) fn profile_with(
         .map(|graph| workspace(graph, &machine));
     let spaces = spaces
         .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| match error {
-            RunError::Opencl(error) => ProfileError::Opencl(error),
-            error => ProfileError::Kernels(error),
-        })?;
+        .map_err(ProfileError::Kernels)?;
     let mut run = Run {
         request,
         machine: &machine,

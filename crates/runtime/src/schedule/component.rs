@@ -118,13 +118,6 @@ impl Components {
 /// Kernels that edges join, for each the first of them; edges that `counts` refuses join nothing.
 fn joined(graph: &KernelGraph, counts: impl Fn(KernelId, KernelId) -> bool) -> Vec<(usize, usize)> {
     let mut root: Vec<usize> = (0..graph.kernels.len()).collect();
-    fn find(root: &mut [usize], mut at: usize) -> usize {
-        while root[at] != at {
-            root[at] = root[root[at]];
-            at = root[at];
-        }
-        at
-    }
     for (id, kernel) in graph.kernels.iter() {
         for parent in kernel.parents() {
             if counts(parent, id) {
@@ -136,6 +129,15 @@ fn joined(graph: &KernelGraph, counts: impl Fn(KernelId, KernelId) -> bool) -> V
     (0..root.len())
         .map(|kernel| (0, find(&mut root, kernel)))
         .collect()
+}
+
+/// The representative of a set, with the way to it shortened.
+fn find(root: &mut [usize], mut at: usize) -> usize {
+    while root[at] != at {
+        root[at] = root[root[at]];
+        at = root[at];
+    }
+    at
 }
 
 /// The components of the specification; kernels without one join those that edges lead to and that have none either.

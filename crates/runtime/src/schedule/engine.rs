@@ -37,10 +37,10 @@ impl Resource {
     fn unit(&self) -> Unit {
         let name = self.bound.processor.clone();
         let kind = match (name.as_str(), self.bound.device.kind) {
-            ("cpu", _) => Device::Cpu,
-            ("gpu", _) => Device::Gpu,
-            (_, DeviceKind::Cpu) => Device::Cpu,
-            (_, DeviceKind::Gpu | DeviceKind::Accelerator) => Device::Gpu,
+            ("gpu", _) | (_, DeviceKind::Gpu | DeviceKind::Accelerator) if name != "cpu" => {
+                Device::Gpu
+            }
+            (_, DeviceKind::Cpu | DeviceKind::Gpu | DeviceKind::Accelerator) => Device::Cpu,
         };
         Unit { name, kind }
     }
@@ -215,8 +215,8 @@ struct Frame<'f, 'p> {
     begun: Vec<i64>,
     /// Commands, in the order in which they were enqueued.
     issued: Vec<Issued>,
-    /// Contexts that have a tensor, with the component and the index of the command that brought it.
-    present: BTreeMap<(TensorId, usize), (usize, usize)>,
+    /// Contexts that have a tensor, with the command that brought it.
+    present: BTreeMap<(TensorId, usize), usize>,
     /// The command of each kernel that was launched.
     launched: Vec<Option<usize>>,
     origin: i64,
@@ -401,17 +401,13 @@ impl<'f, 'p> Frame<'f, 'p> {
             {
                 continue;
             }
-            match self.present.get(&(tensor, context)) {
-                // What another component left or wrote is there, since that has ended or its queue says so.
-                Some(&(_, command)) => {
-                    waits.insert(command);
-                }
-                None => {
-                    let event = engine.workspace.write(own, tensor, context)?;
-                    self.present
-                        .insert((tensor, context), (component, self.issued.len()));
-                    self.issue(kernel, What::Write, (device, queue), event, None);
-                }
+            // What another component left or wrote is there, since that has ended or its queue says so.
+            if let Some(&command) = self.present.get(&(tensor, context)) {
+                waits.insert(command);
+            } else {
+                let event = engine.workspace.write(own, tensor, context)?;
+                self.present.insert((tensor, context), self.issued.len());
+                self.issue(kernel, What::Write, (device, queue), event, None);
             }
         }
         let elsewhere = |command: &&usize| {
@@ -436,7 +432,7 @@ impl<'f, 'p> Frame<'f, 'p> {
         self.issue(kernel, What::Launch, (device, queue), first, last);
         for &tensor in &op.outputs {
             let command = self.launched[kernel.index()].unwrap_or_default();
-            self.present.insert((tensor, context), (component, command));
+            self.present.insert((tensor, context), command);
             if self.is_read_back(component, tensor, context) {
                 let event = engine.workspace.read(own, tensor, context, &[])?;
                 self.issue(kernel, What::Read, (device, queue), event, None);

@@ -1,6 +1,6 @@
 //! Kernel graphs without a plan: a policy chooses while they run which component goes to which device.
 //!
-//! The idea is that of PySchedCL: kernels are grouped into components, [`Policy::select`] pairs one that is ready with a device that is free,
+//! The idea is that of `PySchedCL`: kernels are grouped into components, [`Policy::select`] pairs one that is ready with a device that is free,
 //! its kernels are put round-robin on the queues of the device, and a callback at its end drives the next choice.
 //! A component's buffers are written before the first kernel that reads them, and read back where somebody outside needs them; what stays
 //! inside is never copied, and neither is what lies in memory that the host shares.

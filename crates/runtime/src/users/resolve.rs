@@ -232,18 +232,15 @@ impl Wiring<'_, '_> {
     }
 
     fn write(&mut self, tensor: TensorId) -> Slot {
-        let slot = match self.buffer(tensor) {
-            Some(buffer) => {
-                self.results.push(buffer);
-                Slot::Result(self.results.len() - 1)
-            }
-            None => {
-                self.task.scratch.push(Scratch {
-                    bytes: bytes(self.program, tensor),
-                    lives_on: false,
-                });
-                Slot::Scratch(self.task.scratch.len() - 1)
-            }
+        let slot = if let Some(buffer) = self.buffer(tensor) {
+            self.results.push(buffer);
+            Slot::Result(self.results.len() - 1)
+        } else {
+            self.task.scratch.push(Scratch {
+                bytes: bytes(self.program, tensor),
+                lives_on: false,
+            });
+            Slot::Scratch(self.task.scratch.len() - 1)
         };
         self.inside.insert(tensor, slot);
         slot

@@ -5,7 +5,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
     reason = "a test that cannot go on has failed, and its numbers are small"
 )]
 

@@ -25,7 +25,7 @@ pub(crate) fn plan(
     queue_of: &dyn Fn(usize) -> usize,
 ) -> Plan {
     let mut maker = Maker::new(program, lanes);
-    maker.command(json!({"begin": 0}), None, &[]);
+    maker.command(&json!({"begin": 0}), None, &[]);
     for kernel in 0..program.graph.ops.len() {
         maker.task(kernel, queue_of(kernel));
     }
@@ -34,7 +34,7 @@ pub(crate) fn plan(
         maker.last.push(ready);
     }
     let (end, last) = (maker.frame.len(), maker.last.clone());
-    maker.command(json!({"end": 0}), None, &last);
+    maker.command(&json!({"end": 0}), None, &last);
     maker.frame[0]["wait"] = json!([{"command": end, "frames_back": 1}]);
     serde_json::from_value(maker.document()).unwrap()
 }
@@ -76,7 +76,7 @@ impl<'m> Maker<'m> {
         }
     }
 
-    fn command(&mut self, action: Value, queue: Option<usize>, after: &[usize]) -> usize {
+    fn command(&mut self, action: &Value, queue: Option<usize>, after: &[usize]) -> usize {
         let wait = after
             .iter()
             .map(|command| json!({"command": command, "frames_back": 0}));
@@ -92,10 +92,11 @@ impl<'m> Maker<'m> {
             return buffer;
         }
         let found = &self.program.graph.tensors[tensor];
-        let kind = match found.role {
-            TensorRole::Input if memory == "dram" => "input",
-            _ if memory == "dram" && self.program.graph.outputs.contains(&tensor) => "output",
-            _ => "activation",
+        let is_output = self.program.graph.outputs.contains(&tensor);
+        let kind = match (memory, found.role == TensorRole::Input, is_output) {
+            ("dram", true, _) => "input",
+            ("dram", false, true) => "output",
+            (_, _, _) => "activation",
         };
         let id = self.buffers.len();
         self.buffers.push(json!({
@@ -135,8 +136,8 @@ impl<'m> Maker<'m> {
             "start_ns": 0, "duration_ns": 1, "energy_nj": 0,
         }));
         let (source, target) = (self.transfer_queue(home), self.transfer_queue(memory));
-        self.command(json!({"send": id}), Some(source), &[after]);
-        let receive = self.command(json!({"receive": id}), Some(target), &[]);
+        self.command(&json!({"send": id}), Some(source), &[after]);
+        let receive = self.command(&json!({"receive": id}), Some(target), &[]);
         self.ready.insert(to, receive);
         (to, receive)
     }
@@ -153,9 +154,9 @@ impl<'m> Maker<'m> {
         let op = &self.program.graph.ops.as_slice()[kernel];
         let (mut reads, mut after) = (Vec::new(), vec![0]);
         for &tensor in op.inputs.iter().flatten() {
-            let (buffer, ready) = self.bring(tensor, memory);
-            reads.push(buffer);
-            after.push(ready);
+            let (found, since) = self.bring(tensor, memory);
+            reads.push(found);
+            after.push(since);
         }
         let outputs = op.outputs.clone();
         let writes: Vec<usize> = outputs
@@ -163,7 +164,7 @@ impl<'m> Maker<'m> {
             .map(|&tensor| self.buffer(tensor, memory))
             .collect();
         let id = self.tasks.len();
-        let launch = self.command(json!({"launch": id}), Some(queue), &after);
+        let launch = self.command(&json!({"launch": id}), Some(queue), &after);
         self.last.push(launch);
         for &buffer in &writes {
             self.ready.insert(buffer, launch);
@@ -195,7 +196,7 @@ impl<'m> Maker<'m> {
             .collect();
         let proof = json!({"value_ns": 1, "bound_ns": 1, "method": "test", "scope": "test", "stopped_by": "complete"});
         let graph = &self.program.graph;
-        let named = |ids: &[TensorId]| -> Vec<String> {
+        let tensors = |ids: &[TensorId]| -> Vec<String> {
             ids.iter()
                 .map(|&id| graph.tensors[id].name.clone())
                 .collect()
@@ -203,7 +204,7 @@ impl<'m> Maker<'m> {
         json!({
             "schema": 1,
             "model": {"name": graph.name, "kind": "kernels", "graph_digest": graph.digest, "dims": {}, "rewrites": [],
-                "inputs": named(&graph.inputs), "outputs": named(&graph.outputs)},
+                "inputs": tensors(&graph.inputs), "outputs": tensors(&graph.outputs)},
             "soc": {"name": "test", "digest": "0", "enqueue_ns": 0, "base_mw": 0, "io": "dram"},
             "processors": processors, "contention": [], "strategy": "single", "labels": [], "frame_overlap": "none",
             "admission_interval_ns": 1,

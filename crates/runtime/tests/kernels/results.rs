@@ -94,7 +94,7 @@ pub(crate) fn floats(bytes: &[u8]) -> Vec<f32> {
 }
 
 /// What a kernel of the examples and tests writes, by its buffers in order of position; absent where it writes nothing there.
-fn reference(function: &str, buffers: &[Vec<f32>], size: usize, side: usize) -> Vec<f32> {
+fn reference(function: &str, buffers: &[Vec<f32>], size: usize, edge: usize) -> Vec<f32> {
     let pairs = |f: &dyn Fn(f32, f32) -> f32| -> Vec<f32> {
         buffers[0]
             .iter()
@@ -126,19 +126,19 @@ fn reference(function: &str, buffers: &[Vec<f32>], size: usize, side: usize) -> 
         "FFC_sans_bias" => {
             let (a, b) = (&buffers[0], &buffers[1]);
             let element = |at: usize| {
-                let (row, column) = (at / side, at % side);
-                let terms = (0..side)
-                    .map(|k| f64::from(a[row * side + k]) * f64::from(b[k * side + column]));
+                let (row, column) = (at / edge, at % edge);
+                let terms = (0..edge)
+                    .map(|k| f64::from(a[row * edge + k]) * f64::from(b[k * edge + column]));
                 terms.sum::<f64>() as f32
             };
-            (0..side * side).map(element).collect()
+            (0..edge * edge).map(element).collect()
         }
         "coalesced_transpose" => {
-            let element = |at: usize| buffers[0][(at % side) * side + at / side];
-            (0..side * side).map(element).collect()
+            let element = |at: usize| buffers[0][(at % edge) * edge + at / edge];
+            (0..edge * edge).map(element).collect()
         }
         "softmax" => buffers[0]
-            .chunks(side)
+            .chunks(edge)
             .flat_map(|row| {
                 let most = row.iter().copied().fold(f32::MIN, f32::max);
                 let all: Vec<f64> = row.iter().map(|x| f64::from(x - most).exp()).collect();
@@ -176,8 +176,8 @@ pub(crate) fn expected(program: &KernelProgram) -> Vec<Vec<f32>> {
         let [(position, size)] = targets[..] else {
             panic!("every kernel here writes one buffer");
         };
-        let side = (size as f64).sqrt() as usize;
-        let result = reference(&kernel.function, &read, size, side);
+        let edge = size.isqrt();
+        let result = reference(&kernel.function, &read, size, edge);
         written.insert((id.index(), position), result);
     }
     let read: Vec<(usize, usize)> = program

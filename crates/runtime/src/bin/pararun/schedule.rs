@@ -308,7 +308,7 @@ impl Summary {
             ("host, choosing and enqueueing", self.host_ns),
         ];
         let rows = rows.map(|(name, value)| [name.to_owned(), time(value)]);
-        text.push_str(&table::table(&["median of frames", ""], rows.into_iter()));
+        text.push_str(&table::table(&["median of frames", ""], rows));
         text
     }
 }
