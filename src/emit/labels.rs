@@ -3,6 +3,7 @@
 //! Files under `plans/` are the front; the best plans of a strategy or of the hybrids that the front lacks lie in `baselines/`.
 
 use paracompile_frontend::soc::{ProcessorSet, Soc};
+use paracompile_plan::Nanojoules;
 use paracompile_plan::plan::{Label, Strategy};
 
 use crate::pareto::{self, Epsilon, Score};
@@ -125,10 +126,17 @@ pub fn arrange(soc: &Soc, candidates: &[Candidate], epsilon: Epsilon) -> Arrange
         };
         front.iter().find(twin).copied().unwrap_or(index)
     };
+    // Where no power is known, nothing is best at energy.
+    let knows_energy = front
+        .iter()
+        .any(|&index| candidates[index].score.energy != Nanojoules::ZERO);
     let labelled: Vec<(Label, Option<usize>)> = vec![
         (Label::MinLatency, best(&front, BY_LATENCY)),
         (Label::MaxThroughput, best(&front, BY_INTERVAL)),
-        (Label::MinEnergy, best(&front, BY_ENERGY)),
+        (
+            Label::MinEnergy,
+            best(&front, BY_ENERGY).filter(|_| knows_energy),
+        ),
         (
             Label::HybridLatency,
             best(&hybrids, BY_LATENCY).map(prefer_front),
@@ -259,7 +267,7 @@ mod tests {
             score: Score {
                 latency: paracompile_plan::Nanoseconds::new(latency),
                 interval: paracompile_plan::Nanoseconds::new(interval),
-                energy: paracompile_plan::Nanojoules::new(energy),
+                energy: Nanojoules::new(energy),
             },
             stages: stages
                 .iter()

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use paracompile_plan::plan::{QueueKind, Task};
-use paracompile_plan::{Nanoseconds, Plan};
+use paracompile_plan::{Nanojoules, Nanoseconds, Plan, counted};
 use plotters::style::{RGBColor, WHITE};
 
 use super::axis::{Axis, round_number, time_unit};
@@ -38,7 +38,10 @@ pub(super) enum Times {
     /// From the compiler: what waits for what follows from them, and so does the critical path.
     Planned,
     /// From devices, in the place of the compiler's.
-    Measured,
+    Measured {
+        /// Whether frames were admitted at an interval, or as fast as the first stage took them.
+        is_paced: bool,
+    },
 }
 
 /// The same with `says` before the subtitle, over at least so many seconds.
@@ -49,7 +52,7 @@ pub(super) fn gantt_of(plan: &Plan, times: Times, says: &str, seconds: f64) -> S
     // A plan that cannot be simulated has no critical path, but lanes all the same.
     let path = match times {
         Times::Planned => critical_path(plan, Critical::Passage).ok(),
-        Times::Measured => None,
+        Times::Measured { .. } => None,
     };
     let names = plan
         .queues
@@ -74,7 +77,7 @@ pub(super) fn gantt_of(plan: &Plan, times: Times, says: &str, seconds: f64) -> S
         };
         drawing.draw_grid(scale.0);
         drawing.draw_frame_marks();
-        draw_heading(canvas, plan, left, says);
+        draw_heading(canvas, plan, left, times, says);
         drawing.draw_stages();
         drawing.draw_other_frames();
         drawing.draw_tasks();
@@ -404,7 +407,7 @@ pub(super) fn tail_that_fits(name: &str, look: Lettering, width: f64) -> Option<
         .filter(|name| !name.is_empty())
 }
 
-fn draw_heading(canvas: &Canvas<'_>, plan: &Plan, left: f64, says: &str) {
+fn draw_heading(canvas: &Canvas<'_>, plan: &Plan, left: f64, times: Times, says: &str) {
     let heading = Lettering::bold(16.0, INK);
     let stages: Vec<_> = plan
         .stages
@@ -423,21 +426,28 @@ fn draw_heading(canvas: &Canvas<'_>, plan: &Plan, left: f64, says: &str) {
     let figures = &plan.predicted;
     // A frame of the stream takes longer than one alone where stages slow each other.
     let passage: Nanoseconds = plan.stages.iter().map(|stage| stage.time_ns).sum();
-    let latency = if passage == figures.latency_ns {
-        format!("latency {passage}")
+    let alone = figures.latency_ns;
+    let latency = match times {
+        Times::Planned if passage == alone => format!("latency {passage}"),
+        Times::Planned | Times::Measured { is_paced: true } => {
+            format!("one frame alone {alone}; drawn: a paced stream, {passage}")
+        }
+        Times::Measured { is_paced: false } => {
+            format!("one frame alone {alone}; drawn: a stream without a pace, {passage}")
+        }
+    };
+    // Without a meter nobody knows what a frame takes.
+    let energy = if figures.energy_active_nj == Nanojoules::ZERO {
+        String::new()
     } else {
-        format!(
-            "one frame alone {}; drawn: a paced stream, {passage}",
-            figures.latency_ns
-        )
+        format!(", {} each", figures.energy_active_nj)
     };
     let subtitle = format!(
-        "{says}{}; {latency}, a frame every {}, {} each; {} tasks, {} moves",
+        "{says}{}; {latency}, a frame every {}{energy}; {}, {}",
         plan.strategy.name(),
         plan.pace(),
-        figures.energy_active_nj,
-        plan.tasks.len(),
-        plan.transfers.len(),
+        counted(plan.tasks.len(), "task"),
+        counted(plan.transfers.len(), "move"),
     );
     let look = Lettering::plain(12.0, SOFT);
     let subtitle = look.fit(&subtitle, RIGHT - left).unwrap_or_default();
@@ -513,6 +523,8 @@ fn draw_sample(canvas: &Canvas<'_>, sample: Sample, (x, y): Point, looks: &Proce
 
 #[cfg(test)]
 mod tests {
+    use paracompile_plan::plan::AS_IT_IS;
+
     use super::*;
     use crate::plot::geometry::Picture;
     use crate::plot::samples;
@@ -534,6 +546,20 @@ mod tests {
         for point in ["1000MHz", "1100MHz", "1200MHz"] {
             assert!(picture.contains(&format!("\n{point}\n")), "{point}");
         }
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_told() {
+        let mut plan = samples::plan(20, &[&["big", "little"], &["gpu"]]);
+        assert!(gantt(&plan).contains(" each; 20 tasks, "));
+        plan.predicted.energy_active_nj = Nanojoules::ZERO;
+        for processor in &mut plan.processors {
+            processor.operating_point = AS_IT_IS.to_owned();
+        }
+        let picture = gantt(&plan);
+        assert!(!picture.contains(" each"), "no meter, no energy");
+        assert!(!picture.contains(&format!("\n{AS_IT_IS}\n")));
+        Picture::read(&picture).assert_clean();
     }
 
     #[test]

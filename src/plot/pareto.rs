@@ -47,7 +47,15 @@ pub(super) const LINE: RGBColor = RGBColor(140, 140, 140);
 /// Mappings far off the front are left out of the picture and counted in its legend.
 pub fn pareto(front: &Front) -> String {
     picture(WIDTH, HEIGHT, |canvas| {
-        let charts = Vertical::BOTH.map(|vertical| Chart::new(canvas, front, vertical));
+        let known = Vertical::BOTH
+            .into_iter()
+            .filter(|vertical| vertical.is_known(front));
+        let charts: Vec<Chart<'_, '_>> = known
+            .map(|vertical| Chart::new(canvas, front, vertical))
+            .collect();
+        if !Vertical::Energy.is_known(front) {
+            draw_unknown(canvas);
+        }
         draw_heading(canvas, front);
         let mut outside = 0;
         for chart in &charts {
@@ -73,6 +81,14 @@ enum Vertical {
 
 impl Vertical {
     const BOTH: [Self; 2] = [Self::Throughput, Self::Energy];
+
+    /// Whether there is anything to show: without a meter all energies are zero.
+    fn is_known(self, front: &Front) -> bool {
+        match self {
+            Self::Throughput => true,
+            Self::Energy => front.plans.is_empty() || knows_energy(front),
+        }
+    }
 
     fn of(self, figures: &Figures) -> f64 {
         match self {
@@ -101,6 +117,25 @@ impl Vertical {
             Self::Energy => f64::INFINITY,
         }
     }
+}
+
+/// Whether any plan takes energy, as far as the profile says.
+pub(super) fn knows_energy(front: &Front) -> bool {
+    front
+        .plans
+        .iter()
+        .any(|plan| plan.figures.energy_active_j > 0.0)
+}
+
+/// In the place of the panel of energy.
+fn draw_unknown(canvas: &Canvas<'_>) {
+    let middle = (
+        f64::midpoint(LOWER.left, LOWER.right),
+        f64::midpoint(LOWER.top, LOWER.bottom),
+    );
+    let look = Lettering::plain(13.0, SOFT);
+    let text = "energies are unknown: the profile was measured without a meter";
+    canvas.text(text, middle, (HPos::Center, VPos::Center), look);
 }
 
 /// Whether a baseline is close enough to the front to be drawn without squeezing it; others are listed in the legend.
@@ -426,11 +461,14 @@ fn stages(figures: &Figures) -> String {
 fn tooltip(name: &str, figures: &Figures) -> String {
     let (unit, per_second) = time_unit(figures.latency_s);
     format!(
-        "{name}: {}; latency {} {unit}, {} frames/s, {} J a frame",
+        "{name}: {}; latency {} {unit}, {} frames/s{}",
         stages(figures),
         round_number(figures.latency_s * per_second),
         round_number(figures.throughput_fps),
-        round_number(figures.energy_active_j),
+        match figures.energy_active_j {
+            energy if energy > 0.0 => format!(", {} J a frame", round_number(energy)),
+            _ => String::new(),
+        }
     )
 }
 

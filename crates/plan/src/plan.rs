@@ -14,6 +14,9 @@ use crate::{Bytes, Milliwatts, Nanojoules, Nanoseconds, OpClass, Slowdown};
 /// The schema number that this crate reads and writes.
 pub const SCHEMA: u32 = 1;
 
+/// Name of the operating point of processors that were measured as they are: there is no other one that it could be told from.
+pub const AS_IT_IS: &str = "measured";
+
 /// A mapping of a network to the processors of a chip, with predictions and a proof.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
