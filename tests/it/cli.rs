@@ -1032,7 +1032,7 @@ fn what_cannot_be_drawn_is_refused_by_name() {
         &["plot", "plan.json", "-o", "a.pdf"],
         &["plot", "plan.json", "-o", "a.dot"],
         &["plot", "plan.json", "--kind", "graph", "-o", "a"],
-        &["plot", "plan.json", "-o", "nowhere/a.svg"],
+        &["plot", "plan.json", "-o", "plan.json/a.svg"],
     ] {
         let picture = desk.run(arguments).refused(2);
         pictures.push_str("$ paracompile ");

@@ -121,6 +121,9 @@ pub fn write_with(
 fn made(target: &Path) -> io::Result<&Path> {
     match target.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => {
+            if parent.is_file() {
+                return Err(io::ErrorKind::NotADirectory.into());
+            }
             fs::create_dir_all(parent)?;
             Ok(parent)
         }
