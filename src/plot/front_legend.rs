@@ -7,7 +7,7 @@ use super::axis::{round_number, time_unit};
 use super::canvas::{Canvas, HPos, Lettering, Mark, Point, VPos};
 use super::palette::{ACCENT, INK, SOFT, strategy, tint};
 use super::pareto::{
-    BASELINE, LEFT, LEGEND, LINE, LOWER, PALE, UPPER, WIDTH, is_near, knows_energy,
+    BASELINE, LEFT, LEGEND, LINE, LOWER, PALE, UPPER, Vertical, WIDTH, is_near, knows_energy,
 };
 
 pub(super) fn draw_heading(canvas: &Canvas<'_>, front: &Front) {
@@ -42,8 +42,13 @@ pub(super) fn draw_legend(canvas: &Canvas<'_>, front: &Front, outside: usize) {
     let text = Lettering::plain(12.0, INK);
     let left = (HPos::Left, VPos::Center);
     let mut y = UPPER.top + 10.0;
+    let bottom = if Vertical::Energy.is_known(front) {
+        LOWER.bottom
+    } else {
+        UPPER.bottom + 40.0
+    };
     let mut entry = |draw: &dyn Fn(Point), label: &str| {
-        if y > LOWER.bottom {
+        if y > bottom {
             return;
         }
         draw((LEGEND + 12.0, y));

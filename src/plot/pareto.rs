@@ -16,6 +16,8 @@ use super::panel::{Panel, Titles};
 
 pub(super) const WIDTH: u32 = 1000;
 const HEIGHT: u32 = 920;
+/// Height of a picture whose lower panel would have nothing to show.
+const WITHOUT_ENERGY: u32 = 544;
 pub(super) const LEFT: f64 = 84.0;
 const RIGHT: f64 = 778.0;
 pub(super) const UPPER: Area = Area {
@@ -46,16 +48,18 @@ pub(super) const LINE: RGBColor = RGBColor(140, 140, 140);
 ///
 /// Mappings far off the front are left out of the picture and counted in its legend.
 pub fn pareto(front: &Front) -> String {
-    picture(WIDTH, HEIGHT, |canvas| {
+    let height = if Vertical::Energy.is_known(front) {
+        HEIGHT
+    } else {
+        WITHOUT_ENERGY
+    };
+    picture(WIDTH, height, |canvas| {
         let known = Vertical::BOTH
             .into_iter()
             .filter(|vertical| vertical.is_known(front));
         let charts: Vec<Chart<'_, '_>> = known
             .map(|vertical| Chart::new(canvas, front, vertical))
             .collect();
-        if !Vertical::Energy.is_known(front) {
-            draw_unknown(canvas);
-        }
         draw_heading(canvas, front);
         let mut outside = 0;
         for chart in &charts {
@@ -74,7 +78,7 @@ pub fn pareto(front: &Front) -> String {
 
 /// What a panel shows over latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Vertical {
+pub(super) enum Vertical {
     Throughput,
     Energy,
 }
@@ -83,7 +87,7 @@ impl Vertical {
     const BOTH: [Self; 2] = [Self::Throughput, Self::Energy];
 
     /// Whether there is anything to show: without a meter all energies are zero.
-    fn is_known(self, front: &Front) -> bool {
+    pub(super) fn is_known(self, front: &Front) -> bool {
         match self {
             Self::Throughput => true,
             Self::Energy => front.plans.is_empty() || knows_energy(front),
@@ -125,17 +129,6 @@ pub(super) fn knows_energy(front: &Front) -> bool {
         .plans
         .iter()
         .any(|plan| plan.figures.energy_active_j > 0.0)
-}
-
-/// In the place of the panel of energy.
-fn draw_unknown(canvas: &Canvas<'_>) {
-    let middle = (
-        f64::midpoint(LOWER.left, LOWER.right),
-        f64::midpoint(LOWER.top, LOWER.bottom),
-    );
-    let look = Lettering::plain(13.0, SOFT);
-    let text = "energies are unknown: the profile was measured without a meter";
-    canvas.text(text, middle, (HPos::Center, VPos::Center), look);
 }
 
 /// Whether a baseline is close enough to the front to be drawn without squeezing it; others are listed in the legend.
@@ -231,7 +224,12 @@ impl<'c, 'b> Chart<'c, 'b> {
         let energy = format!("active energy a frame ({})", self.upward.0);
         let titles = match self.vertical {
             Vertical::Throughput => Titles {
-                x: "",
+                // The axis is shared with the panel below, if there is one.
+                x: if Vertical::Energy.is_known(self.front) {
+                    ""
+                } else {
+                    &latency
+                },
                 y: "throughput (frames/s)",
             },
             Vertical::Energy => Titles {
@@ -590,6 +588,21 @@ mod tests {
         let picture = pareto(&front);
         assert!(picture.contains("\n1 more lies outside\n"));
         assert!(picture.contains("\nalike within 0.4%:\n"));
+    }
+
+    #[test]
+    fn energies_that_nobody_knows_have_no_panel() {
+        let mut front = samples::front(12);
+        for plan in &mut front.plans {
+            plan.figures.energy_active_j = 0.0;
+        }
+        for baseline in &mut front.baselines {
+            baseline.figures.energy_active_j = 0.0;
+        }
+        let picture = pareto(&front);
+        assert!(picture.contains("energies are unknown") && !picture.contains("active energy"));
+        assert!(picture.contains("latency of one frame") && !picture.contains(" J a frame"));
+        Picture::read(&picture).assert_clean();
     }
 
     #[test]

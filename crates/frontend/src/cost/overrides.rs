@@ -290,7 +290,7 @@ mod tests {
         let mut graph = (*small_graph()).clone();
         graph.dims = [("batch".to_owned(), 64), ("seq".to_owned(), 512)].into();
         let graph = crate::ir::verify(graph).unwrap();
-        let refusal = |dims: &serde_json::Value| {
+        let refusal = |dims: &Value| {
             let mut file = json!({ "schema": 1, "graph_digest": graph.digest, "entries": [] });
             file["dims"] = dims.clone();
             let measured = CostOverrides::from_json(&file.to_string(), "costs.json").unwrap();
