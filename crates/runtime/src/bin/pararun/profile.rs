@@ -29,10 +29,6 @@ pub(crate) fn run(args: &ProfileArgs, interrupted: &AtomicBool) -> Result<ExitCo
         .costs_dir
         .clone()
         .unwrap_or_else(|| args.out.with_extension("costs"));
-    // An hour of measurements should not end at a file that cannot be written.
-    writable(&args.out)
-        .and_then(|()| writable_folder(&folder))
-        .map_err(|error| Failure::from_error(Kind::File, &error))?;
     let models = models(args)?;
     let maps = if args.device.is_empty() {
         every_device()?
@@ -43,6 +39,10 @@ pub(crate) fn run(args: &ProfileArgs, interrupted: &AtomicBool) -> Result<ExitCo
     let names: Vec<String> = maps.iter().map(|map| map.processor.clone()).collect();
     let binding = bind(&names, &maps)
         .map_err(|error| problems::bound_by("--device", "the profile", &error))?;
+    // An hour of measurements should not end at a file that cannot be written.
+    writable(&args.out)
+        .and_then(|()| writable_folder(&folder))
+        .map_err(|error| Failure::from_error(Kind::File, &error))?;
     let bound = binding.processors.iter().zip(&maps);
     let request = ProfileRequest {
         name,

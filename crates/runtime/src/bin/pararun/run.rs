@@ -26,6 +26,14 @@ use crate::{problems, table, terminal};
 
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
+    let Ready {
+        plan,
+        program,
+        binding,
+        inputs,
+        random,
+    } = ready(&args.plan, args.quiet)?;
+    // A run should not end at a file that cannot be written.
     for path in args
         .measured
         .iter()
@@ -36,13 +44,6 @@ pub(crate) fn run(args: &RunArgs, interrupted: &AtomicBool) -> Result<ExitCode, 
     if let Some(folder) = &args.output {
         writable_folder(folder).map_err(|error| Failure::from_error(Kind::File, &error))?;
     }
-    let Ready {
-        plan,
-        program,
-        binding,
-        inputs,
-        random,
-    } = ready(&args.plan, args.quiet)?;
     let progress = terminal::Progress::new(args.quiet || args.json);
     progress.show("reading weights");
     let constants = weights(&program, &binding, random.as_ref())?;
