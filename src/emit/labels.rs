@@ -126,6 +126,7 @@ pub fn arrange(soc: &Soc, candidates: &[Candidate], epsilon: Epsilon) -> Arrange
         };
         front.iter().find(twin).copied().unwrap_or(index)
     };
+    let hybrid = |order: Order| best(&hybrids, order).map(prefer_front);
     // Where no power is known, nothing is best at energy.
     let knows_energy = front
         .iter()
@@ -137,14 +138,8 @@ pub fn arrange(soc: &Soc, candidates: &[Candidate], epsilon: Epsilon) -> Arrange
             Label::MinEnergy,
             best(&front, BY_ENERGY).filter(|_| knows_energy),
         ),
-        (
-            Label::HybridLatency,
-            best(&hybrids, BY_LATENCY).map(prefer_front),
-        ),
-        (
-            Label::HybridThroughput,
-            best(&hybrids, BY_INTERVAL).map(prefer_front),
-        ),
+        (Label::HybridLatency, hybrid(BY_LATENCY)),
+        (Label::HybridThroughput, hybrid(BY_INTERVAL)),
         (Label::Balanced, best(&front, BY_PRODUCT)),
     ];
     let best_of_each = |order: Order| -> Vec<usize> {

@@ -36,24 +36,12 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
     let (model, soc) = asked(args)?;
     let started = Instant::now();
     let chip = input::soc(soc, &args.processors, args.quiet)?;
-    let wants_energy =
-        args.objective == args::Objective::Energy || args.energy == args::Energy::Objective;
-    if wants_energy && !notes::knows_power(&chip.chosen) {
-        let message = format!(
-            "energy cannot be an objective: all powers of `{}` are zero",
-            chip.chosen.name
-        );
-        return Err(Failure::new(Kind::Profile, message).with_help(
-            "write into the profile what its processors draw; docs/soc-profile.md says where",
-        ));
-    }
+    refuse_unknown_energy(args, &chip.chosen)?;
     let imported = input::model(model, &args.dims, args.quiet)?;
     let graph = &imported.graph;
     let points = input::points(&chip.chosen, &args.points)?;
     let table = input::costs(graph, &chip, args.costs.as_deref(), Some(&points))?;
-    if !args.quiet {
-        tell_estimated(args.costs.as_deref(), &table)?;
-    }
+    tell_estimated(args, &table)?;
     let all_points = all_points(args, graph, &chip)?;
     let fixed = fixed_points(args, &chip);
     explainable(args, &imported)?;
@@ -149,9 +137,27 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
     Ok(exit_code(compiled.front.stopped_by))
 }
 
+/// Without powers no plan takes less energy than another.
+fn refuse_unknown_energy(args: &MapArgs, soc: &Soc) -> Result<(), Failure> {
+    let wants_energy =
+        args.objective == args::Objective::Energy || args.energy == args::Energy::Objective;
+    if wants_energy && !notes::knows_power(soc) {
+        let message = format!(
+            "energy cannot be an objective: all powers of `{}` are zero",
+            soc.name
+        );
+        return Err(Failure::new(Kind::Profile, message).with_help(
+            "write into the profile what its processors draw; docs/soc-profile.md says where",
+        ));
+    }
+    Ok(())
+}
+
 /// Says which operators a file of measured costs leaves to the profile.
-fn tell_estimated(measured: Option<&Path>, table: &CostTable) -> Result<(), Failure> {
-    let Some(path) = measured else { return Ok(()) };
+fn tell_estimated(args: &MapArgs, table: &CostTable) -> Result<(), Failure> {
+    let Some(path) = args.costs.as_deref().filter(|_| !args.quiet) else {
+        return Ok(());
+    };
     let overrides =
         read_overrides(path).map_err(|error| Failure::from_error(Kind::Profile, &error))?;
     let note = overrides

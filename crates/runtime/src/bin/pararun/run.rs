@@ -258,15 +258,7 @@ fn report(plan: &Plan, run: &Run) -> String {
         &["", "predicted", "measured", "predicted is"],
         rows,
     ));
-    let commands = measured.commands.max(1);
-    let each = Nanoseconds::new(measured.enqueue_ns.count() / u64::from(commands));
-    let _ = writeln!(
-        text,
-        "\nhost: {} to enqueue the {} of a frame, {each} each\nmemory: {} allocated",
-        measured.enqueue_ns,
-        counted(commands as usize, "command"),
-        Bytes::new(measured.allocated_bytes)
-    );
+    text.push_str(&costs(measured));
     text
 }
 
@@ -279,6 +271,18 @@ fn pace(interval: Option<Nanoseconds>) -> String {
     interval.map_or_else(
         || "as fast as the first stage takes them".to_owned(),
         |interval| format!("admitted every {interval}"),
+    )
+}
+
+/// What a frame costs the host, and the plan memory.
+fn costs(measured: &Measured) -> String {
+    let commands = measured.commands.max(1);
+    let each = Nanoseconds::new(measured.enqueue_ns.count() / u64::from(commands));
+    format!(
+        "\nhost: {} to enqueue the {} of a frame, {each} each\nmemory: {} allocated\n",
+        measured.enqueue_ns,
+        counted(commands as usize, "command"),
+        Bytes::new(measured.allocated_bytes)
     )
 }
 
