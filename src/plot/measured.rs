@@ -102,7 +102,7 @@ mod tests {
         measured.energy_nj = Some(Nanojoules::new(7_000_000));
         let picture = predicted_and_measured(&plan, &measured);
         let [_, below] = halves(&picture);
-        assert!(below.contains("drawn: a paced stream") && below.contains("7 mJ each"));
+        assert!(below.contains("drawn: a paced stream") && below.contains("7.00 mJ each"));
         measured.interval_ns = None;
         assert!(png(&predicted_and_measured(&plan, &measured)).is_ok());
     }
