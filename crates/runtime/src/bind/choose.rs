@@ -146,7 +146,7 @@ pub fn choose(
         if !mapped.contains(processor.as_str()) {
             problems.push(BindProblem::Unmapped {
                 processor: processor.clone(),
-                near: near_matches(processor, spare.iter().map(String::as_str)),
+                near: misspelt(processor, &spare),
             });
         }
     }
@@ -162,6 +162,15 @@ pub fn choose(
         choice
     });
     Ok(choices.collect())
+}
+
+/// Names of maps that were perhaps meant for a processor; a name of a letter or two is like every other one.
+fn misspelt(processor: &str, spare: &[String]) -> Vec<String> {
+    const SHORT: usize = 2;
+    if processor.chars().count() <= SHORT {
+        return Vec::new();
+    }
+    near_matches(processor, spare.iter().map(String::as_str))
 }
 
 fn check_parts(
@@ -350,9 +359,9 @@ mod tests {
                 "--map c=gpu: devices 1 and 2 match",
                 "--map d=tpu: there is no such device",
                 "device 0 has 16 compute units, but the maps ask for 20",
+                "device 0 is mapped as a whole and in parts, which would share compute units",
                 "device 1 cannot be split into parts of given numbers of compute units",
                 "device 2 cannot be split into parts of given numbers of compute units",
-                "device 0 is mapped as a whole and in parts, which would share compute units",
                 "device 2 is mapped as a whole and in parts, which would share compute units",
                 "processor `f` is mapped to no device",
             ]

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use paracompile_frontend::import::onnx::{Program, ValueId};
+use paracompile_plan::measured::Measured;
 use paracompile_plan::{Bytes, Nanoseconds, Plan, counted, writable, writable_folder, write_json};
 use paracompile_runtime::bind::{Binding, BoundProcessor};
 use paracompile_runtime::execute::Bound;
