@@ -33,6 +33,8 @@ pub struct Options {
     pub sharing: Sharing,
     /// When tasks that wait for the host are enqueued.
     pub enqueueing: Enqueueing,
+    /// A frame, and a task that fails in it, to try out what becomes of the run.
+    pub fault: Option<(usize, u32)>,
 }
 
 /// When tasks that wait for another context or for a move are enqueued.
@@ -66,6 +68,7 @@ impl Options {
             delays: None,
             sharing: Sharing::default(),
             enqueueing: Enqueueing::default(),
+            fault: None,
         }
     }
 }
