@@ -14,6 +14,14 @@ pub mod import {
     };
 }
 
+/// Reading OpenCL kernel graphs.
+pub mod kernels {
+    pub use paracompile_frontend::import::kernels::{
+        Device, Format, KernelGraph, KernelOptions, KernelsError, Linked, Problem, Written, import,
+        is_kernel_graph, lower, read, write,
+    };
+}
+
 /// The plan file: types, reader and writer.
 pub mod plan {
     pub use paracompile_plan::plan::*;

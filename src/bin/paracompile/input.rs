@@ -7,13 +7,14 @@ use std::process::ExitCode;
 use paracompile::cost::{CostError, CostOverrides, CostTable, read_overrides};
 use paracompile::import::{Convolutions, Heads, ImportOptions, Imported, Warning, import};
 use paracompile::ir::VerifiedGraph;
+use paracompile::kernels::is_kernel_graph;
 use paracompile::soc::{Soc, SocError};
 
 pub(crate) use paracompile::plan::counted;
 
 use crate::args::DimArgs;
 use crate::failure::{Failure, Kind};
-use crate::{model_failure, notes, terminal};
+use crate::{kernels, model_failure, notes, terminal};
 
 /// Prints a result.
 pub(crate) fn printed(text: &str) -> Result<ExitCode, Failure> {
@@ -22,10 +23,10 @@ pub(crate) fn printed(text: &str) -> Result<ExitCode, Failure> {
         .map_err(|error| Failure::from_error(Kind::File, &error))
 }
 
-/// What the user decides about an import.
-pub(crate) fn import_options(dims: &DimArgs) -> Result<ImportOptions, Failure> {
+/// Dimensions or symbols with their values.
+pub(crate) fn bound(dims: &[(String, u64)]) -> Result<BTreeMap<String, u64>, Failure> {
     let mut bound = BTreeMap::new();
-    for (name, value) in &dims.dims {
+    for (name, value) in dims {
         if bound
             .insert(name.clone(), *value)
             .is_some_and(|before| before != *value)
@@ -36,8 +37,13 @@ pub(crate) fn import_options(dims: &DimArgs) -> Result<ImportOptions, Failure> {
             ));
         }
     }
+    Ok(bound)
+}
+
+/// What the user decides about an import.
+pub(crate) fn import_options(dims: &DimArgs) -> Result<ImportOptions, Failure> {
     Ok(ImportOptions {
-        dims: bound,
+        dims: bound(&dims.dims)?,
         convolutions: if dims.as_written {
             Convolutions::AsWritten
         } else {
@@ -52,6 +58,9 @@ pub(crate) fn import_options(dims: &DimArgs) -> Result<ImportOptions, Failure> {
 
 /// Reads a model, and says on standard error what was noticed, unless `quiet`.
 pub(crate) fn model(path: &Path, dims: &DimArgs, quiet: bool) -> Result<Imported, Failure> {
+    if is_kernel_graph(path) {
+        return kernels::model(path, dims);
+    }
     let imported = import(path, &import_options(dims)?)
         .map_err(|error| model_failure::picture(&error, path))?;
     warn(&imported.warnings, quiet);

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::error::CostsFileError;
+use super::kernel_costs::KernelCosts;
 use super::overrides::CostOverrides;
 use super::table::{CostTable, MOST_SECONDS};
 use crate::ir::VerifiedGraph;
@@ -116,6 +117,17 @@ impl CostOverrides {
         let value = parse(text, MOST_BYTES, origin)?;
         let mut reading = Reading::default();
         let at = At::root(&value);
+        if KernelCosts::is_one(&value) {
+            let kernels = KernelCosts::read(&mut reading, &at);
+            return if reading.problems.is_empty() {
+                Ok(Self::of_kernels(kernels))
+            } else {
+                Err(CostsFileError::Invalid {
+                    origin: origin.to_owned(),
+                    problems: reading.problems,
+                })
+            };
+        }
         let file = if reading.object(&at).is_some() && reading.is_schema_1(&at) {
             costs_file(&mut reading, &at)
         } else {

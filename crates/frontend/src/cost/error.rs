@@ -14,6 +14,27 @@ pub enum CostError {
     /// Operators without any processor: the profile's fault, or the user's choice of processors.
     #[error("{} on none of the processors {}{}", counted_run(.0.len()), considered(.0), Lines(.0))]
     Unsupported(Vec<Unsupported>),
+    /// Kernels whose time nobody knows: they are not estimated.
+    #[error(
+        "{} without a cost on any of the processors {}; give --costs a table of measured times{}",
+        counted(.0.len(), "kernel"), considered(.0), Lines(.0)
+    )]
+    Unmeasured(Vec<Unsupported>),
+    /// A table of kernels beside a network.
+    #[error(
+        "the costs are of OpenCL kernels, and the model is a network; write its own with paracompile costs"
+    )]
+    KernelsOfNetwork,
+    /// A processor without power for kernels.
+    #[error(
+        "`{processor}` has no dynamic power for class `{class}`, which kernels are; add it to the profile's dynamic_w"
+    )]
+    NoKernelPower {
+        /// The processor.
+        processor: String,
+        /// The class.
+        class: OpClass,
+    },
     /// Operators that take absurdly long: the profile's fault, or the model's.
     #[error("{} longer than {} s{}", counted_take(.0.len()), super::MOST_SECONDS, Lines(.0))]
     TooLong(Vec<TooLong>),
