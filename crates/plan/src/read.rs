@@ -59,7 +59,40 @@ pub enum ReadError {
 fn without_place(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
-    text.strip_suffix(&place).unwrap_or(&text).to_owned()
+    shortened(text.strip_suffix(&place).unwrap_or(&text))
+}
+
+/// A message whose quoted values are short enough to be read.
+fn shortened(message: &str) -> String {
+    const LONGEST: usize = 80;
+    let mut short = String::new();
+    // Every second part stands in quotes.
+    for (index, part) in message.split('`').enumerate() {
+        if index > 0 {
+            short.push('`');
+        }
+        match part.char_indices().nth(LONGEST) {
+            Some((end, _)) if index % 2 == 1 => short.extend([&part[..end], "…"]),
+            Some(_) | None => short.push_str(part),
+        }
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_values_are_cut_in_messages() {
+        let long = "ü".repeat(100_000);
+        let text = format!(r#"{{"schema": {SCHEMA}, "strategy": "{long}"}}"#);
+        let path = Path::new("plan.json");
+        let message = |text: &str| parse_plan(path, text.as_bytes()).unwrap_err().to_string();
+        assert!(message(&text).len() < 2000, "{}", message(&text).len());
+        assert_eq!(shortened("`a`, expected `b`"), "`a`, expected `b`");
+        assert_eq!(shortened(&format!("`{long}`!")).chars().count(), 84);
+    }
 }
 
 /// Reads a plan file; unknown fields are ignored.

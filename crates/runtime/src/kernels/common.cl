@@ -4,6 +4,10 @@
 #define BIND_IN(T, name) __global const T *restrict name = name##_base + name##_first
 #define BIND_OUT(T, name) __global T *restrict name = name##_base + name##_first
 
+// The larger and the smaller of two numbers or vectors; what is not a number stays, which fmax and fmin would drop.
+#define LARGER(a, b) ((a) >= (b) || (a) != (a) ? (a) : (b))
+#define SMALLER(a, b) ((a) <= (b) || (a) != (a) ? (a) : (b))
+
 // Vectors of V elements of a type, and how they are loaded and stored.
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)

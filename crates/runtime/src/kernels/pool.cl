@@ -60,7 +60,7 @@ __kernel void pool(IN(T, x_all), OUT(T, r), OUT(long, places), __global const in
           continue;
         const T found = x[((long)d * H + h) * W + w];
 #if MODE == 0
-        if (place < 0 || found > value) {
+        if (place < 0 || found > value || (found != found && value == value)) {
           value = found;
           place = is_column_major ? ((long)w * H + h) * D + d : ((long)d * H + h) * W + w;
         }
@@ -89,7 +89,7 @@ __kernel void pool(IN(T, x_all), OUT(T, r), OUT(long, places), __global const in
 
 #if MODE == 0
 #define NOTHING (-INFINITY)
-#define JOINED(a, b) fmax(a, b)
+#define JOINED(a, b) LARGER(a, b)
 #else
 #define NOTHING 0.0f
 #define JOINED(a, b) ((a) + (b))

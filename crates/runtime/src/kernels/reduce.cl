@@ -17,12 +17,8 @@
 #ifdef OP
 
 #if IS_REAL
-#define LARGER(a, b) fmax(a, b)
-#define SMALLER(a, b) fmin(a, b)
 #define MAGNITUDE(x) fabs(x)
 #else
-#define LARGER(a, b) max(a, b)
-#define SMALLER(a, b) min(a, b)
 #define MAGNITUDE(x) ((x) < 0 ? -(x) : (x))
 #endif
 

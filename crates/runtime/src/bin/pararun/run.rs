@@ -90,7 +90,7 @@ pub(crate) fn weights(
         Some(bytes) => Ok(Some(bytes)),
         None => file(value),
     };
-    constants(program, &solo, &mut source).map_err(|error| Failure::from_error(Kind::Model, &error))
+    constants(program, &solo, &mut source).map_err(|error| problems::constants(&error))
 }
 
 /// Processors as the library takes them.

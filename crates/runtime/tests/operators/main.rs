@@ -8,6 +8,8 @@
     reason = "a failure of the device is a failure of the test"
 )]
 
+mod special_values;
+
 use std::collections::BTreeMap;
 
 use paracompile_frontend::import::onnx::{Attribute, Call, Elements};
@@ -165,6 +167,14 @@ impl Case {
                     .collect()
             })
             .collect()
+    }
+
+    /// The first result on a CPU.
+    fn first(&self) -> Vec<f32> {
+        let device = devices()
+            .expect("these tests need an OpenCL driver")
+            .remove(0);
+        self.run(&Solo::new(&device).unwrap()).remove(0)
     }
 
     /// Holds the first result, on both kinds of devices, against a function of its indices.
