@@ -133,8 +133,11 @@ __kernel void reduce_rows(IN(T, x), OUT(T, r), __global const long *restrict tab
           some = JOINED(some, MAPPED(LOAD(row + i)));
         T lanes[V];
         STORE(some, lanes);
-        for (int k = 0; k < V; ++k)
-          all = JOINED(all, lanes[k]);
+        // By halves, so that no lane waits for all before it.
+        for (int half_ = V / 2; half_ > 0; half_ /= 2)
+          for (int k = 0; k < half_; ++k)
+            lanes[k] = JOINED(lanes[k], lanes[k + half_]);
+        all = JOINED(all, lanes[0]);
       }
 #endif
       for (; i < inner; i += ITEMS)

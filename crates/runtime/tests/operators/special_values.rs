@@ -218,6 +218,15 @@ fn activations_keep_what_is_not_a_number() {
 }
 
 #[test]
+fn sines_of_denormal_numbers_are_the_numbers() {
+    let mut x = X.map(|_| 1e-40);
+    x[1] = -1e-40;
+    for op_type in ["Sin", "Tan"] {
+        Case::new(op_type, vec![vector(&x)], &[18]).gives(&x);
+    }
+}
+
+#[test]
 fn gelu_by_tanh_vanishes_far_below_zero() {
     let expected = [
         NAN, INF, NAN, 0.0, -0.0, 1.0e30, -0.0, 2.484_9, -0.015_084, 100.0, -0.0, 0.345_71,

@@ -17,11 +17,15 @@ use paracompile_runtime::profile::{
 
 use crate::args::ProfileArgs;
 use crate::failure::{Failure, Kind};
-use crate::{problems, table, terminal};
+use crate::{outputs, problems, table, terminal};
 
 /// Runs the command.
 pub(crate) fn run(args: &ProfileArgs, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
     let name = name(args)?;
+    outputs::distinct(&[
+        ("--out", Some(&args.out)),
+        ("--costs-dir", args.costs_dir.as_deref()),
+    ])?;
     let models = models(args)?;
     let maps = if args.device.is_empty() {
         every_device()?
@@ -165,7 +169,7 @@ fn failure(error: &ProfileError) -> Failure {
     match error {
         ProfileError::Opencl(error) => problems::opencl(error),
         ProfileError::NoProcessor => Failure::from_error(Kind::Device, error),
-        ProfileError::NothingSupported(_) => Failure::from_error(Kind::Model, error),
+        ProfileError::NothingMeasured(_) => Failure::from_error(Kind::Model, error),
         ProfileError::Interrupted => Failure::from_error(Kind::Interrupted, error),
         ProfileError::Write(_) | ProfileError::Folder { .. } => {
             Failure::from_error(Kind::File, error)

@@ -21,10 +21,18 @@ use paracompile_runtime::weights::RandomWeights;
 use crate::args::{Pace, RunArgs};
 use crate::check::{Ready, ready};
 use crate::failure::{Failure, Kind};
-use crate::{problems, table, terminal};
+use crate::{outputs, problems, table, terminal};
 
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
+    outputs::distinct(&[
+        ("--measured", args.measured.as_deref()),
+        (
+            "--trace",
+            args.trace.as_ref().map(|(path, _)| path.as_path()),
+        ),
+        ("--output", args.output.as_deref()),
+    ])?;
     let Ready {
         plan,
         program,

@@ -15,10 +15,14 @@ use paracompile_runtime::weights::WeightSource;
 
 use crate::args::ValidateArgs;
 use crate::failure::{Failure, Kind};
-use crate::{problems, table, terminal};
+use crate::{outputs, problems, table, terminal};
 
 /// Runs the command.
 pub(crate) fn run(args: &ValidateArgs, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
+    outputs::distinct(&[
+        ("--out", args.out.as_deref()),
+        ("--fidelity", args.fidelity.as_deref()),
+    ])?;
     let (front, candidates) = candidates(&args.directory)
         .map_err(|error| Failure::from_error(Kind::Plan, &error).at(&args.directory))?;
     let Some(first) = candidates.first() else {
@@ -65,17 +69,28 @@ pub(crate) fn run(args: &ValidateArgs, interrupted: &AtomicBool) -> Result<ExitC
         }
         match measure(args, candidate) {
             Ok(measured) => validated.push(Validated::new(candidate, &measured)),
+            // A terminal interrupts the plan that runs too.
+            Err(_) if interrupted.load(Ordering::Relaxed) => break,
             Err(why) => failed.push((candidate.file.clone(), why)),
         }
     }
     progress.clear();
-    let complete = validated.len() + failed.len();
+    let (measured, all) = (validated.len(), candidates.len());
+    let complete = measured + failed.len();
     let validation = Validation::new(&front, predictions, validated);
-    if let Some(path) = &args.fidelity {
+    let files = [&args.fidelity, &args.out];
+    for path in files.into_iter().flatten().filter(|_| measured < all) {
+        terminal::note(&if measured == 0 {
+            format!("no plan was measured: {} is not written", path.display())
+        } else {
+            format!("{} holds {measured} of {all} plans", path.display())
+        });
+    }
+    if let Some(path) = args.fidelity.as_ref().filter(|_| measured > 0) {
         write_json(path, &validation.fidelity())
             .map_err(|error| Failure::from_error(Kind::File, &error))?;
     }
-    if let Some(path) = &args.out {
+    if let Some(path) = args.out.as_ref().filter(|_| measured > 0) {
         write_json(path, &validation).map_err(|error| Failure::from_error(Kind::File, &error))?;
     }
     let text = if args.json {
