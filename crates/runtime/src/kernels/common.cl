@@ -4,7 +4,7 @@
 #define BIND_IN(T, name) __global const T *restrict name = name##_base + name##_first
 #define BIND_OUT(T, name) __global T *restrict name = name##_base + name##_first
 
-// The larger and the smaller of two numbers or vectors; what is not a number stays, which fmax and fmin would drop.
+// The larger and the smaller of two real numbers or vectors; what is not a number stays, which fmax and fmin would drop.
 #define LARGER(a, b) ((a) >= (b) || (a) != (a) ? (a) : (b))
 #define SMALLER(a, b) ((a) <= (b) || (a) != (a) ? (a) : (b))
 

@@ -2,7 +2,7 @@
 //
 // T: element type of the right size (of numbers where MODE says that they are joined); I: type of the indices.
 // Negative indices count from the end; those outside are taken as the nearest one inside, since nothing here can refuse them.
-// MODE, for scattering: 0 puts, 1 adds, 2 multiplies, 3 takes the larger, 4 the smaller.
+// MODE, for scattering: 0 puts, 1 adds, 2 multiplies, 3 takes the larger, 4 the smaller; IS_REAL: whether T is a real type.
 
 static long inside(long index, const long extent) {
   index = index < 0 ? index + extent : index;
@@ -78,10 +78,14 @@ __kernel void one_hot(IN(I, indices), IN(T, values), OUT(T, r), const long depth
 #define PUT(old, new) ((old) + (new))
 #elif MODE == 2
 #define PUT(old, new) ((old) * (new))
-#elif MODE == 3
+#elif MODE == 3 && IS_REAL
 #define PUT(old, new) LARGER(old, new)
-#else
+#elif MODE == 3
+#define PUT(old, new) max(old, new)
+#elif IS_REAL
 #define PUT(old, new) SMALLER(old, new)
+#else
+#define PUT(old, new) min(old, new)
 #endif
 
 // r holds x already. An item a line of the updates along `axis`, so that updates of one element come in order.

@@ -19,6 +19,10 @@
 #if IS_REAL
 #define MAGNITUDE(x) fabs(x)
 #else
+#undef LARGER
+#undef SMALLER
+#define LARGER(a, b) max(a, b)
+#define SMALLER(a, b) min(a, b)
 #define MAGNITUDE(x) ((x) < 0 ? -(x) : (x))
 #endif
 

@@ -261,7 +261,8 @@ fn scattering(site: &Site<'_>) -> Result<String, Unsupported> {
         "min" => (4, arithmetic_of(site, to)?),
         other => return Err(site.unsupported(format!("its reduction is `{other}`"))),
     };
-    Ok(options(site, element, 1)? + &format!(" -DMODE={mode}"))
+    let is_real = u8::from(to.dtype.is_real());
+    Ok(options(site, element, 1)? + &format!(" -DMODE={mode} -DIS_REAL={is_real}"))
 }
 
 /// Extents and strides of the axes that the components of a tuple name.

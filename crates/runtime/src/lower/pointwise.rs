@@ -123,9 +123,12 @@ fn of_two(site: &Site<'_>, left: DataType, right: DataType) -> Option<&'static s
 /// `Sum`, `Max`, `Min` and `Mean` of any number of operands, up to three a launch.
 pub(super) fn lower_variadic(site: &Site<'_>, target: &Target) -> Result<Lowered, Unsupported> {
     let result = site.result()?;
+    let is_real = result.dtype.is_real();
     let join = |left: &str, right: &str| match site.call.op_type.as_str() {
-        "Max" => format!("LARGER({left}, {right})"),
-        "Min" => format!("SMALLER({left}, {right})"),
+        "Max" if is_real => format!("LARGER({left}, {right})"),
+        "Min" if is_real => format!("SMALLER({left}, {right})"),
+        "Max" => format!("max({left}, {right})"),
+        "Min" => format!("min({left}, {right})"),
         _ => format!("({left} + {right})"),
     };
     let element = arithmetic_of(site, result)?;

@@ -254,10 +254,14 @@ pub(super) fn profile_with(
     run.between_operators()
         .and_then(|()| run.stocks().map_err(Stopped::from))
         .map_err(|stopped| stopped.by(interrupted))?;
-    let outcome = run
-        .operators()
-        .and_then(|()| run.powers())
-        .and_then(|()| run.together());
+    let outcome = run.operators().and_then(|()| {
+        // Nothing more is to be said of a processor without an operator.
+        if run.has_all() {
+            run.powers().and_then(|()| run.together())
+        } else {
+            Ok(())
+        }
+    });
     match outcome.map_err(|stopped| stopped.by(interrupted)) {
         Ok(()) => {}
         Err(Stopped::Interrupted) => {
@@ -268,10 +272,10 @@ pub(super) fn profile_with(
         }
         Err(Stopped::Failed(error)) => return Err(error.into()),
     }
+    let has_all = run.has_all();
     let mut report = run.report;
     report.seconds = run.started.elapsed().as_secs_f64();
-    let measured = |station| report.tasks.iter().any(|task| task.station == station);
-    if !(0..machine.stations.len()).all(measured) {
+    if !has_all {
         return Err(if report.interrupted {
             ProfileError::Interrupted
         } else {
@@ -312,6 +316,13 @@ impl<'r> Run<'r> {
         let end = self.request.budget.mul_f64(until);
         let left = end.saturating_sub(self.started.elapsed());
         left.div_f64(real(open.max(1)))
+    }
+
+    /// Whether every processor has a measured operator.
+    fn has_all(&self) -> bool {
+        let tasks = &self.report.tasks;
+        let has = |station| tasks.iter().any(|task| task.station == station);
+        (0..self.machine.stations.len()).all(has)
     }
 
     fn tell(&mut self, what: impl Into<String>, done: usize, of: usize) {

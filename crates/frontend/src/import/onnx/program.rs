@@ -33,7 +33,8 @@ pub struct Program {
     pub values: Vec<ProgramValue>,
     /// The value of every tensor of the graph, by the index of its id.
     pub tensors: Vec<ValueId>,
-    /// The values of the inputs that the file declares, in its order, those too whose elements nothing reads.
+    /// The values of the inputs that the file declares, in its order, those of known extents too whose elements nothing
+    /// reads.
     pub inputs: Vec<ValueId>,
     /// The values of the outputs that the file declares, in its order, constant ones too.
     pub outputs: Vec<ValueId>,
@@ -265,7 +266,9 @@ impl Parts {
                 .map(|slot| reader.value(slot))
                 .collect(),
             tensors: assembled.slots.clone(),
-            inputs: declared_inputs(known.links).collect(),
+            inputs: declared_inputs(known.links)
+                .filter(|&slot| propagated.values[slot].is_some())
+                .collect(),
             outputs,
             calls,
             constants,

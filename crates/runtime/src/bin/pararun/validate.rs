@@ -109,7 +109,7 @@ pub(crate) fn run(args: &ValidateArgs, interrupted: &AtomicBool) -> Result<ExitC
         return Err(Failure::new(Kind::Device, message).with_help(lines.join("\n")));
     }
     if complete < candidates.len() {
-        let message = format!("interrupted after {complete} of {} plans", candidates.len());
+        let message = format!("interrupted after {measured} of {all} plans");
         return Err(Failure::new(Kind::Interrupted, message));
     }
     Ok(printed)
