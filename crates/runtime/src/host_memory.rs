@@ -39,17 +39,30 @@ fn sum(parts: &[(String, u64)]) -> u64 {
         .fold(0, |sum, (_, bytes)| u64::saturating_add(sum, *bytes))
 }
 
-/// Bytes that the host can give without moving others out of memory; `None` where it does not say.
+/// Bytes that the host can give without moving others out of memory, and that the process may take; `None` where it does not say.
 pub fn available() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    kilobytes(&text)?.checked_mul(1024)
+    let read = |name: &str| std::fs::read_to_string(name).ok();
+    let of_host = read("/proc/meminfo").and_then(|text| size(&text, "MemAvailable:"));
+    let of_process = || {
+        let most = limit(&read("/proc/self/limits")?)?;
+        let taken = size(&read("/proc/self/status")?, "VmSize:")?;
+        Some(most.saturating_sub(taken))
+    };
+    of_host.into_iter().chain(of_process()).min()
 }
 
-fn kilobytes(text: &str) -> Option<u64> {
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse().ok()
+/// Bytes of a line in kilobytes that begins with `name`.
+fn size(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kilobytes.checked_mul(1024)
+}
+
+/// The address space that a process may have, unless it is unlimited.
+fn limit(text: &str) -> Option<u64> {
+    let mut lines = text.lines();
+    let line = lines.find_map(|line| line.strip_prefix("Max address space"))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 /// Refuses tensors, by name, that take more than is free on the host.
@@ -107,7 +120,10 @@ mod tests {
     #[test]
     fn free_memory_is_read_as_linux_writes_it() {
         let text = "MemTotal:       24684092 kB\nMemAvailable:   20444144 kB\n";
-        assert_eq!(kilobytes(text), Some(20_444_144));
-        assert_eq!(kilobytes("MemTotal: 1 kB"), None);
+        assert_eq!(size(text, "MemAvailable:"), Some(20_444_144 * 1024));
+        assert_eq!(size("MemTotal: 1 kB", "MemAvailable:"), None);
+        let text = "Limit     Soft Limit  Hard Limit  Units\nMax address space     12884901888  unlimited  bytes\n";
+        assert_eq!(limit(text), Some(12_884_901_888));
+        assert_eq!(limit(&text.replace("12884901888", "unlimited")), None);
     }
 }
