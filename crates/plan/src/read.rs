@@ -79,22 +79,6 @@ fn shortened(message: &str) -> String {
     short
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_values_are_cut_in_messages() {
-        let long = "ü".repeat(100_000);
-        let text = format!(r#"{{"schema": {SCHEMA}, "strategy": "{long}"}}"#);
-        let path = Path::new("plan.json");
-        let message = |text: &str| parse_plan(path, text.as_bytes()).unwrap_err().to_string();
-        assert!(message(&text).len() < 2000, "{}", message(&text).len());
-        assert_eq!(shortened("`a`, expected `b`"), "`a`, expected `b`");
-        assert_eq!(shortened(&format!("`{long}`!")).chars().count(), 84);
-    }
-}
-
 /// Reads a plan file; unknown fields are ignored.
 pub fn read_plan(path: &Path) -> Result<Plan, ReadError> {
     read(path)
@@ -155,6 +139,16 @@ fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, ReadError>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_values_are_cut_in_messages() {
+        let long = "ü".repeat(100_000);
+        let text = format!(r#"{{"schema": {SCHEMA}, "strategy": "{long}"}}"#);
+        let message = message(text.as_bytes());
+        assert!(message.len() < 2000, "{message}");
+        assert_eq!(shortened("`a`, expected `b`"), "`a`, expected `b`");
+        assert_eq!(shortened(&format!("`{long}`!")).chars().count(), 84);
+    }
 
     fn message(text: &[u8]) -> String {
         parse::<Plan>(Path::new("plan.json"), text)

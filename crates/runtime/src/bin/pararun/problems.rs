@@ -87,7 +87,12 @@ pub(crate) fn constants(error: &InterpretError) -> Failure {
     match error {
         InterpretError::Opencl(error) => opencl(error),
         InterpretError::TooLarge(_) => Failure::from_error(Kind::Device, error),
-        _ => Failure::from_error(Kind::Model, error),
+        InterpretError::Unsupported(_)
+        | InterpretError::Payload(_)
+        | InterpretError::Weights(_)
+        | InterpretError::Missing { .. }
+        | InterpretError::Size { .. }
+        | _ => Failure::from_error(Kind::Model, error),
     }
 }
 
