@@ -38,12 +38,12 @@ pub enum ReadError {
         limit: u64,
     },
     /// The file is not JSON, or a field is missing or of the wrong kind.
-    #[error("{}:{}:{}: {}", .path.display(), .source.line(), .source.column(), without_place(.source))]
+    #[error("{}:{}:{}: {}", .path.display(), .error.line(), .error.column(), without_place(.error))]
     Syntax {
         /// The file.
         path: PathBuf,
-        /// What and where.
-        source: serde_json::Error,
+        /// What and where; the message says all of it, long values cut.
+        error: serde_json::Error,
     },
     /// The file has another schema number.
     #[error("{}: schema {found} is not supported, only schema {SCHEMA}", .path.display())]
@@ -122,9 +122,9 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<T, ReadError> {
 }
 
 fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, ReadError> {
-    let syntax = |source| ReadError::Syntax {
+    let syntax = |error| ReadError::Syntax {
         path: path.to_owned(),
-        source,
+        error,
     };
     let head: Head = serde_json::from_slice(bytes).map_err(syntax)?;
     if head.schema != u64::from(SCHEMA) {

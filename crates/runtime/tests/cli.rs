@@ -361,7 +361,7 @@ fn inputs_that_nothing_reads_may_be_given_by_name() {
     let u = npy(folder.path(), "u.npy", "<f4", "(3,)", 12);
     let given = |given: &[String]| gather(&program, given, 0).map(|tensors| tensors.len());
     assert_eq!(given(&[format!("u={u}"), format!("x={x}")]).unwrap(), 1);
-    assert_eq!(given(&[x.clone()]).unwrap(), 1);
+    assert_eq!(given(std::slice::from_ref(&x)).unwrap(), 1);
     let said = given(&[format!("u={x}"), format!("x={x}")]).unwrap_err();
     assert!(
         said.to_string().contains("expected float [3], but"),

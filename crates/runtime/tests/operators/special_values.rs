@@ -188,13 +188,7 @@ fn matrix(rows: usize, values: &[f32]) -> Tensor {
 impl Case {
     /// Holds the first result against numbers, on both kinds of devices.
     fn gives(&self, expected: &[f32]) {
-        let device = devices()
-            .expect("these tests need an OpenCL driver")
-            .remove(0);
-        let mut solo = Solo::new(&device).unwrap();
-        for kind in [TargetKind::Cpu, TargetKind::Gpu] {
-            solo.target.kind = kind;
-            let found = self.run(&solo).remove(0);
+        for (kind, found) in self.firsts() {
             assert_eq!(found.len(), expected.len());
             for (index, (&found, &expected)) in found.iter().zip(expected).enumerate() {
                 let is_same = found.to_bits() == expected.to_bits()
