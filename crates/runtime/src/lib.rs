@@ -12,6 +12,8 @@ pub mod lower;
 
 pub mod launch;
 
+pub mod host_memory;
+
 pub mod execute;
 
 pub mod solo;

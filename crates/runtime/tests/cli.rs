@@ -11,7 +11,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use paracompile_testkit::onnx::{Dim, Graph, dtype, node, value};
+use paracompile_frontend::import::onnx::{ImportOptions, load};
+use paracompile_runtime::input::gather;
+use paracompile_testkit::onnx::{Dim, Graph, Message, dtype, fixed, node, value};
 use serde_json::Value;
 
 fn data(name: &str) -> PathBuf {
@@ -413,4 +415,108 @@ fn weights_come_from_the_file_or_from_a_seed() {
     let read: Value = serde_json::from_str(&digests("random:7")).unwrap();
     let names: Vec<&String> = read.as_object().unwrap().keys().collect();
     assert_eq!(names, ["filter", "table"]);
+}
+
+/// A model of one operator, in a file of `folder`.
+fn model(folder: &Path, nodes: Vec<Message>, inputs: Vec<Message>) -> PathBuf {
+    let graph = Graph {
+        nodes,
+        inputs,
+        outputs: vec![Message::new().text(1, "y")],
+        ..Graph::default()
+    };
+    let path = folder.join("model.onnx");
+    fs::write(&path, graph.model(17)).unwrap();
+    path
+}
+
+#[test]
+fn inputs_that_nothing_reads_may_be_given_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let inputs = vec![
+        fixed("u", dtype::FLOAT, &[3]),
+        fixed("x", dtype::FLOAT, &[2]),
+    ];
+    let relu = node("Relu", &["x"], &["y"], &[]);
+    let path = model(folder.path(), vec![relu], inputs);
+    let program = load(&path, &ImportOptions::default()).unwrap();
+    let x = npy(folder.path(), "x.npy", "<f4", "(2,)", 8);
+    let u = npy(folder.path(), "u.npy", "<f4", "(3,)", 12);
+    let given = |given: &[String]| gather(&program, given, 0).map(|tensors| tensors.len());
+    assert_eq!(given(&[format!("u={u}"), format!("x={x}")]).unwrap(), 1);
+    assert_eq!(given(std::slice::from_ref(&x)).unwrap(), 1);
+    let said = given(&[format!("u={x}"), format!("x={x}")]).unwrap_err();
+    assert!(
+        said.to_string().contains("expected float [3], but"),
+        "{said}"
+    );
+    assert!(
+        said.inputs
+            .contains(&"`u`: float [3], whose elements nothing reads".to_owned())
+    );
+}
+
+#[test]
+fn one_file_for_two_results_is_refused_before_any_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("same.json");
+    let (path, plan, model) = (
+        path.to_str().unwrap(),
+        data("single.json"),
+        data("tiny.onnx"),
+    );
+    let said = refused(&[
+        "run",
+        plan.to_str().unwrap(),
+        "--model",
+        model.to_str().unwrap(),
+        "--measured",
+        path,
+        "--trace",
+        path,
+    ]);
+    assert!(
+        said.contains("--measured and --trace name the same file"),
+        "{said}"
+    );
+    let around = folder.path().join(".").join("same.json");
+    let said = refused(&[
+        "validate",
+        folder.path().to_str().unwrap(),
+        "--model",
+        model.to_str().unwrap(),
+        "-o",
+        path,
+        "--fidelity",
+        around.to_str().unwrap(),
+    ]);
+    assert!(
+        said.contains("--out and --fidelity name the same file"),
+        "{said}"
+    );
+    assert!(!Path::new(path).exists());
+}
+
+#[test]
+fn tensors_that_no_memory_holds_are_refused_by_name_and_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let inputs = vec![fixed("huge", dtype::FLOAT, &[1 << 23, 1 << 23])];
+    let relu = node("Relu", &["huge"], &["y"], &[]);
+    let path = model(folder.path(), vec![relu], inputs);
+    let program = load(&path, &ImportOptions::default()).unwrap();
+    let said = gather(&program, &[], 0).unwrap_err().to_string();
+    assert!(said.contains("`huge`: 256.0 TiB"), "{said}");
+    let out = folder.path().join("soc.json");
+    let said = refused(&[
+        "profile",
+        path.to_str().unwrap(),
+        "--budget",
+        "1",
+        "-o",
+        out.to_str().unwrap(),
+    ]);
+    assert!(
+        said.contains("not measured, node 0 (Relu): allocating"),
+        "{said}"
+    );
 }

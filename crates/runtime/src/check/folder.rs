@@ -213,6 +213,7 @@ fn attempt(
         InterpretError::Payload(_)
         | InterpretError::Weights(_)
         | InterpretError::Opencl(_)
+        | InterpretError::TooLarge(_)
         | InterpretError::Size { .. } => Outcome::Failed(error.to_string()),
     };
     let mut values = constants(&program, solo, &mut stored(&program)).map_err(failed)?;

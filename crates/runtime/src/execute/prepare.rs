@@ -9,6 +9,7 @@ use paracompile_frontend::import::onnx::{Program, ValueId};
 use paracompile_frontend::ir::TensorId;
 use paracompile_plan::plan::{Buffer, BufferKind, Plan};
 
+use crate::host_memory;
 use crate::launch::{Launch, Place, Places, launches};
 use crate::lower::{Lowered, Phase, Scratch, Spec, Unsupported, Wire, joins_blocks, lower_task};
 use crate::opencl::{Context, DeviceKind, Doing, Memory, OpenclError, QueueOrder, write};
@@ -357,6 +358,7 @@ impl<'b> Builder<'b> {
                 is_used[self.layout.places[index].0] = true;
             }
         }
+        self.check_sizes(&is_used)?;
         let partners = self.layout.partners(self.plan);
         for (piece, is_used) in is_used.into_iter().enumerate() {
             let copies = if is_used {
@@ -374,6 +376,38 @@ impl<'b> Builder<'b> {
                 self.allocated[at] += self.layout.bytes[piece] as u64;
             }
             self.stores.push(stores);
+        }
+        Ok(())
+    }
+
+    /// Refuses buffers that take more than the host, or a device with memory of its own, has.
+    fn check_sizes(&self, is_used: &[bool]) -> Result<(), RunError> {
+        let mut names: Vec<(&str, u64)> = vec![("", 0); is_used.len()];
+        for (buffer, &(piece, _)) in self.plan.buffers.iter().zip(&self.layout.places) {
+            if buffer.bytes.count() >= names[piece].1 {
+                names[piece] = (&buffer.tensor, buffer.bytes.count());
+            }
+        }
+        let mut on_host = Vec::new();
+        let mut on_devices = vec![Vec::new(); self.layout.contexts.len()];
+        for (piece, (name, _)) in names.into_iter().enumerate() {
+            if !is_used[piece] {
+                continue;
+            }
+            let copies = self.layout.copies[piece];
+            let bytes = self.layout.bytes[piece].saturating_mul(copies);
+            let part = (format!("{copies} × {name}"), bytes as u64);
+            match self.layout.piece_homes[piece] {
+                Home::Context(context) if !self.layout.contexts[context].is_zero_copy() => {
+                    on_devices[context].push(part);
+                }
+                Home::Context(_) | Home::Host => on_host.push(part),
+            }
+        }
+        host_memory::check(on_host)?;
+        for (context, parts) in self.layout.contexts.iter().zip(on_devices) {
+            let device = context.first_device().global_mem_size();
+            host_memory::fits(parts, device.unwrap_or(u64::MAX))?;
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use paracompile_frontend::ir::{DataType, Shape};
 use super::file::{TensorFileError, read_tensor};
 use super::random::random_input;
 use super::tensor::HostTensor;
+use crate::host_memory::{self, TooLarge};
 
 /// Inputs that do not fit the model: the user's fault, all of it at once.
 #[derive(Debug, thiserror::Error)]
@@ -72,6 +73,8 @@ pub enum InputProblem {
         /// What the file holds.
         found: (DataType, Shape),
     },
+    /// More than the memory holds.
+    TooLarge(TooLarge),
     /// No random numbers of its type.
     NoRandom {
         /// The input.
@@ -79,6 +82,12 @@ pub enum InputProblem {
         /// Its type.
         dtype: DataType,
     },
+}
+
+impl From<TooLarge> for InputProblem {
+    fn from(error: TooLarge) -> Self {
+        Self::TooLarge(error)
+    }
 }
 
 impl fmt::Display for InputProblem {
@@ -106,6 +115,7 @@ impl fmt::Display for InputProblem {
                 found.0,
                 found.1
             ),
+            Self::TooLarge(error) => write!(f, "{error}"),
             Self::NoRandom { name, dtype } => {
                 write!(
                     f,
@@ -116,8 +126,9 @@ impl fmt::Display for InputProblem {
     }
 }
 
-/// A tensor for every input of the model, in its order.
+/// A tensor for every input of the model that it reads, in its order.
 ///
+/// Inputs whose elements nothing reads may be given by name; they are checked alike, and left out.
 /// `given` are the options as typed: `FILE`, in the order of the inputs, or `NAME=FILE`.
 /// Without any, all inputs are random, by `seed`.
 pub fn gather(
@@ -126,21 +137,28 @@ pub fn gather(
     seed: u64,
 ) -> Result<Vec<HostTensor>, InputError> {
     let inputs: Vec<ValueId> = inputs(program);
+    let mut unread = program.inputs.clone();
+    unread.retain(|id| !inputs.contains(id));
     let mut problems = Vec::new();
-    let files = assign(program, &inputs, given, &mut problems);
+    let files = assign(program, &inputs, &unread, given, &mut problems);
+    let refused = |problems| InputError {
+        problems,
+        inputs: lines_of(program, &inputs, &unread),
+    };
+    host_memory::check(sizes(program, &inputs))
+        .map_err(|error| refused(vec![InputProblem::TooLarge(error)]))?;
     let mut tensors = Vec::new();
+    for (&id, file) in unread.iter().zip(&files[inputs.len()..]) {
+        if let Some(Err(problem)) = file.as_ref().map(|file| read(program, id, file)) {
+            problems.push(problem);
+        }
+    }
     for (&id, file) in inputs.iter().zip(files) {
         let value = &program.values[id];
         let name = || value.name.clone();
         let tensor = match file {
             Some(file) => read(program, id, &file),
-            None if given.is_empty() => random_input(program, id, seed).ok_or_else(|| {
-                let dtype = value.dtype;
-                InputProblem::NoRandom {
-                    name: name(),
-                    dtype,
-                }
-            }),
+            None if given.is_empty() => random_input(program, id, seed),
             None if is_named(&problems, &value.name) => continue,
             None => Err(InputProblem::Missing { name: name() }),
         };
@@ -150,16 +168,37 @@ pub fn gather(
         }
     }
     if problems.is_empty() {
-        return Ok(tensors);
+        Ok(tensors)
+    } else {
+        Err(refused(problems))
     }
-    let lines = inputs.iter().map(|&id| {
+}
+
+/// A line for each input, those that nothing reads last.
+fn lines_of(program: &Program, inputs: &[ValueId], unread: &[ValueId]) -> Vec<String> {
+    let line = |&id: &ValueId| {
         let value = &program.values[id];
-        format!("`{}`: {} {}", value.name, value.dtype, value.shape)
-    });
-    Err(InputError {
-        problems,
-        inputs: lines.collect(),
-    })
+        let note = if unread.contains(&id) {
+            ", whose elements nothing reads"
+        } else {
+            ""
+        };
+        format!("`{}`: {} {}{note}", value.name, value.dtype, value.shape)
+    };
+    inputs.iter().chain(unread).map(line).collect()
+}
+
+/// Bytes of values, by name.
+fn sizes(program: &Program, values: &[ValueId]) -> Vec<(String, u64)> {
+    let size = |&id: &ValueId| {
+        let value = &program.values[id];
+        let bytes = value.shape.bytes(value.dtype);
+        (
+            value.name.clone(),
+            bytes.map_or(u64::MAX, paracompile_plan::Bytes::count),
+        )
+    };
+    values.iter().map(size).collect()
 }
 
 /// Whether a problem tells already that an input has no file.
@@ -174,19 +213,17 @@ fn inputs(program: &Program) -> Vec<ValueId> {
     inputs.map(|input| program.tensors[input.index()]).collect()
 }
 
-/// Which file is for which input.
+/// Which file is for which input, `unread` ones last, which are given by name alone.
 fn assign(
     program: &Program,
     inputs: &[ValueId],
+    unread: &[ValueId],
     given: &[String],
     problems: &mut Vec<InputProblem>,
 ) -> Vec<Option<PathBuf>> {
-    let mut files: Vec<Option<PathBuf>> = vec![None; inputs.len()];
-    let place = |name: &str| {
-        inputs
-            .iter()
-            .position(|&id| program.values[id].name == name)
-    };
+    let named: Vec<ValueId> = inputs.iter().chain(unread).copied().collect();
+    let mut files: Vec<Option<PathBuf>> = vec![None; named.len()];
+    let place = |name: &str| named.iter().position(|&id| program.values[id].name == name);
     let mut in_order = Vec::new();
     for text in given {
         if let Some(name) = text.strip_suffix('=').filter(|_| !Path::new(text).exists()) {
@@ -199,11 +236,11 @@ fn assign(
         let splits = text
             .rmatch_indices('=')
             .map(|(at, _)| (&text[..at], &text[at + 1..]));
-        let mut named = splits.filter_map(|(name, file)| Some((place(name)?, file)));
-        match named.next() {
+        let mut candidates = splits.filter_map(|(name, file)| Some((place(name)?, file)));
+        match candidates.next() {
             Some((place, file)) if files[place].is_none() => files[place] = Some(file.into()),
             Some((place, _)) => {
-                let name = program.values[inputs[place]].name.clone();
+                let name = program.values[named[place]].name.clone();
                 problems.push(InputProblem::Twice { name });
             }
             None => match text.split_once('=') {

@@ -5,22 +5,28 @@ use std::collections::BTreeSet;
 use paracompile_frontend::import::onnx::{Attribute, Program, ValueId};
 use paracompile_frontend::ir::DataType;
 
+use super::gather::InputProblem;
 use super::tensor::{HostTensor, size};
+use crate::host_memory::room;
 use crate::weights::Stream;
 
 /// Numbers for an input, from a seed and its name: real ones in `[−1, 1)`, truth values, and whole ones from 0 on.
 ///
 /// Whole numbers are below every extent that they index by `Gather`, and 0 or 1 where nothing is known of them: a mask more often than a
 /// measure.
-/// `None` if there are no such numbers: strings, complex and sub-byte types.
-pub fn random_input(program: &Program, id: ValueId, seed: u64) -> Option<HostTensor> {
+/// There are none of strings, complex and sub-byte types.
+pub fn random_input(program: &Program, id: ValueId, seed: u64) -> Result<HostTensor, InputProblem> {
     let value = &program.values[id];
-    let bytes = size(value.dtype, &value.shape)?;
-    let width = usize::try_from(value.dtype.bits() / 8).ok()?;
+    let none = || InputProblem::NoRandom {
+        name: value.name.clone(),
+        dtype: value.dtype,
+    };
+    let bytes = size(value.dtype, &value.shape).ok_or_else(none)?;
+    let width = usize::try_from(value.dtype.bits() / 8).map_err(|_| none())?;
     let count = (bytes / width) as u64;
     let stream = Stream::new(seed, &value.name);
     let real = |index| 2.0 * stream.unit(index) - 1.0;
-    let mut out = Vec::with_capacity(bytes);
+    let mut out = room(&value.name, bytes)?;
     match value.dtype {
         DataType::Float => {
             for index in 0..count {
@@ -60,9 +66,9 @@ pub fn random_input(program: &Program, id: ValueId, seed: u64) -> Option<HostTen
         | DataType::Uint2
         | DataType::Complex64
         | DataType::Complex128
-        | DataType::String => return None,
+        | DataType::String => return Err(none()),
     }
-    Some(HostTensor {
+    Ok(HostTensor {
         dtype: value.dtype,
         shape: value.shape.clone(),
         bytes: out,

@@ -2,6 +2,7 @@
 
 use paracompile_frontend::import::onnx::PayloadError;
 
+use crate::host_memory::TooLarge;
 use crate::lower::Unsupported;
 use crate::opencl::OpenclError;
 
@@ -21,6 +22,9 @@ pub enum InterpretError {
     /// The device's failure.
     #[error(transparent)]
     Opencl(#[from] OpenclError),
+    /// Constants that the memory does not hold.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
     /// A value that neither the file nor an operator gives.
     #[error(
         "`{name}`: its elements are neither in the file nor computed by an operator that is known"

@@ -170,8 +170,8 @@ pub enum ProfileError {
     #[error("there is no processor to measure; name one by --device")]
     NoProcessor,
     /// The models' fault: nothing to measure.
-    #[error("the models have no operator that a kernel computes{}", first(.0))]
-    NothingSupported(Vec<Unsupported>),
+    #[error("no operator of the models was measured on every processor{}", lines(.0))]
+    NothingMeasured(Vec<String>),
     /// The user ended it before there was anything to write.
     #[error("interrupted before every processor had a measured operator")]
     Interrupted,
@@ -194,10 +194,13 @@ pub enum ProfileError {
     },
 }
 
-fn first(unsupported: &[Unsupported]) -> String {
-    unsupported
-        .first()
-        .map_or_else(String::new, |one| format!("; the first is {one}"))
+fn lines(reasons: &[String]) -> String {
+    const TOLD: usize = 20;
+    let mut told: Vec<String> = reasons.iter().take(TOLD).cloned().collect();
+    if reasons.len() > TOLD {
+        told.push(format!("and {} more", reasons.len() - TOLD));
+    }
+    told.iter().flat_map(|reason| ["\n  ", reason]).collect()
 }
 
 impl From<Stopped> for ProfileError {
@@ -251,13 +254,18 @@ pub(super) fn profile_with(
         report: ProfileReport::default(),
     };
     run.report.notices.extend(notices::other_load());
-    run.between_operators()?;
-    run.stocks()?;
-    let outcome = run
-        .operators()
-        .and_then(|()| run.powers())
-        .and_then(|()| run.together());
-    match outcome {
+    run.between_operators()
+        .and_then(|()| run.stocks().map_err(Stopped::from))
+        .map_err(|stopped| stopped.by(interrupted))?;
+    let outcome = run.operators().and_then(|()| {
+        // Nothing more is to be said of a processor without an operator.
+        if run.has_all() {
+            run.powers().and_then(|()| run.together())
+        } else {
+            Ok(())
+        }
+    });
+    match outcome.map_err(|stopped| stopped.by(interrupted)) {
         Ok(()) => {}
         Err(Stopped::Interrupted) => {
             run.report.interrupted = true;
@@ -266,18 +274,18 @@ pub(super) fn profile_with(
         }
         Err(Stopped::Failed(error)) => return Err(error.into()),
     }
+    let has_all = run.has_all();
     let mut report = run.report;
     report.notices.extend(notices::waits(&report));
     report
         .notices
         .extend(notices::contention(&report.contention));
     report.seconds = run.started.elapsed().as_secs_f64();
-    let measured = |station| report.tasks.iter().any(|task| task.station == station);
-    if !(0..machine.stations.len()).all(measured) {
+    if !has_all {
         return Err(if report.interrupted {
             ProfileError::Interrupted
         } else {
-            ProfileError::NothingSupported(unsupported(request, &workloads, lowering, &machine))
+            ProfileError::NothingMeasured(report.notices)
         });
     }
     document(
@@ -288,21 +296,6 @@ pub(super) fn profile_with(
         },
         report,
     )
-}
-
-/// What of the tasks no kernel computes on the first processor.
-fn unsupported(
-    request: &ProfileRequest,
-    workloads: &[Workload],
-    lowering: Lowering<'_>,
-    machine: &Machine,
-) -> Vec<Unsupported> {
-    let refused = workloads.iter().filter_map(|workload| {
-        let (model, members) = &workload.uses[0];
-        let wired = Wiring::new(&request.models[*model].program).task(members);
-        lowering(&wired.task, &machine.stations[0].target).err()
-    });
-    refused.collect()
 }
 
 struct Run<'r> {
@@ -331,6 +324,13 @@ impl<'r> Run<'r> {
         let end = self.request.budget.mul_f64(until);
         let left = end.saturating_sub(self.started.elapsed());
         left.div_f64(real(open.max(1)))
+    }
+
+    /// Whether every processor has a measured operator.
+    fn has_all(&self) -> bool {
+        let tasks = &self.report.tasks;
+        let has = |station| tasks.iter().any(|task| task.station == station);
+        (0..self.machine.stations.len()).all(has)
     }
 
     fn tell(&mut self, what: impl Into<String>, done: usize, of: usize) {
@@ -492,9 +492,10 @@ impl<'r> Run<'r> {
             }
             Err(Refused::Failed(error @ OpenclError::OutOfMemory { .. })) => {
                 let at = &station.bound.processor;
-                self.report
-                    .notices
-                    .push(format!("{at}: not measured, {error}"));
+                let (model, members) = &workload.uses[0];
+                let name = &self.request.models[*model].program.calls[members[0].index()].name;
+                let notice = format!("{at}: not measured, {name}: {error}");
+                self.report.notices.push(notice);
                 Ok(None)
             }
             Err(Refused::Failed(error)) => Err(Stopped::Failed(error)),
@@ -619,7 +620,9 @@ impl<'r> Run<'r> {
         for workload in chosen {
             match self.chain(&self.workloads[workload], station) {
                 Ok(chain) => chains.push(chain),
-                Err(Refused::Unsupported(_)) => {}
+                // What fits once may not fit once a queue.
+                Err(Refused::Unsupported(_) | Refused::Failed(OpenclError::OutOfMemory { .. })) => {
+                }
                 Err(Refused::Failed(error)) => return Err(Stopped::Failed(error)),
             }
         }

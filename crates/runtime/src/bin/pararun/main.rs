@@ -7,6 +7,7 @@ mod check;
 mod devices;
 mod failure;
 mod interrupt;
+mod outputs;
 mod problems;
 mod profile;
 mod run;

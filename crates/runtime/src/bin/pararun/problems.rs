@@ -6,18 +6,27 @@ use paracompile_plan::{FileKind, ReadError, counted};
 use paracompile_runtime::bind::BindError;
 use paracompile_runtime::execute::RunError;
 use paracompile_runtime::input::InputError;
+use paracompile_runtime::interpret::InterpretError;
 use paracompile_runtime::model::ModelError;
 use paracompile_runtime::opencl::OpenclError;
 
 use crate::failure::{Failure, Kind};
+use crate::interrupt;
 
 /// A failure of OpenCL.
 pub(crate) fn opencl(error: &OpenclError) -> Failure {
     let failure = Failure::from_error(Kind::Device, error);
+    let driver = "install a driver; PoCL runs on any CPU: apt-get install ocl-icd-libopencl1 pocl-opencl-icd";
     match error {
-        OpenclError::NoLibrary | OpenclError::NoDevice => failure.with_help(
-            "install a driver; PoCL runs on any CPU: apt-get install ocl-icd-libopencl1 pocl-opencl-icd",
-        ),
+        // Compilers of drivers clean up and give up when the program is interrupted.
+        OpenclError::Build { .. } if interrupt::asked() => {
+            Failure::new(Kind::Interrupted, "interrupted while kernels were built")
+        }
+        OpenclError::NoLibrary => failure.with_help(driver),
+        OpenclError::NoDevice => failure.with_help(format!(
+            "{driver}\na driver that is installed may lack a folder that it can write to: PoCL's is POCL_CACHE_DIR, \
+             or pocl/ in XDG_CACHE_HOME or ~/.cache"
+        )),
         OpenclError::Build { .. }
         | OpenclError::OutOfMemory { .. }
         | OpenclError::Call { .. }
@@ -97,6 +106,20 @@ pub(crate) fn directory(error: &ReadError, path: &Path) -> Failure {
     }
 }
 
+/// Constants that cannot be computed.
+pub(crate) fn constants(error: &InterpretError) -> Failure {
+    match error {
+        InterpretError::Opencl(error) => opencl(error),
+        InterpretError::TooLarge(_) => Failure::from_error(Kind::Device, error),
+        InterpretError::Unsupported(_)
+        | InterpretError::Payload(_)
+        | InterpretError::Weights(_)
+        | InterpretError::Missing { .. }
+        | InterpretError::Size { .. }
+        | _ => Failure::from_error(Kind::Model, error),
+    }
+}
+
 /// A run that did not start, or did not end.
 pub(crate) fn run(error: &RunError, plan: &Path) -> Failure {
     match error {
@@ -112,7 +135,7 @@ pub(crate) fn run(error: &RunError, plan: &Path) -> Failure {
         RunError::TornMemory { .. } => Failure::from_error(Kind::Device, error).with_help(
             "bind them to devices of one platform, or map the network with a profile that gives each a memory of its own",
         ),
-        RunError::Unbound(_) | RunError::Failed { .. } | RunError::Stuck { .. } | _ => {
+        RunError::TooLarge(_) | RunError::Unbound(_) | RunError::Failed { .. } | RunError::Stuck { .. } | _ => {
             Failure::from_error(Kind::Device, error)
         }
     }

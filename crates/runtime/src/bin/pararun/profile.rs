@@ -20,7 +20,7 @@ use paracompile_runtime::profile::{
 use crate::args::ProfileArgs;
 use crate::failure::{Failure, Kind};
 use crate::words::time;
-use crate::{problems, table, terminal};
+use crate::{outputs, problems, table, terminal};
 
 /// Runs the command.
 pub(crate) fn run(args: &ProfileArgs, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
@@ -29,6 +29,10 @@ pub(crate) fn run(args: &ProfileArgs, interrupted: &AtomicBool) -> Result<ExitCo
         .costs_dir
         .clone()
         .unwrap_or_else(|| args.out.with_extension("costs"));
+    outputs::distinct(&[
+        ("--out", Some(&args.out)),
+        ("--costs-dir", args.costs_dir.as_deref()),
+    ])?;
     let models = models(args)?;
     let maps = if args.device.is_empty() {
         every_device()?
@@ -178,7 +182,7 @@ fn failure(error: &ProfileError) -> Failure {
     match error {
         ProfileError::Opencl(error) => problems::opencl(error),
         ProfileError::NoProcessor => Failure::from_error(Kind::Device, error),
-        ProfileError::NothingSupported(_) => Failure::from_error(Kind::Model, error),
+        ProfileError::NothingMeasured(_) => Failure::from_error(Kind::Model, error),
         ProfileError::Interrupted => Failure::from_error(Kind::Interrupted, error),
         ProfileError::Write(_) | ProfileError::Folder { .. } => {
             Failure::from_error(Kind::File, error)

@@ -23,10 +23,18 @@ use crate::args::{Pace, RunArgs};
 use crate::check::{Ready, ready};
 use crate::failure::{Failure, Kind};
 use crate::words::{NOTHING, rate};
-use crate::{problems, table, terminal};
+use crate::{outputs, problems, table, terminal};
 
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
+    outputs::distinct(&[
+        ("--measured", args.measured.as_deref()),
+        (
+            "--trace",
+            args.trace.as_ref().map(|(path, _)| path.as_path()),
+        ),
+        ("--output", args.output.as_deref()),
+    ])?;
     let Ready {
         plan,
         program,
@@ -104,7 +112,7 @@ pub(crate) fn weights(
         Some(bytes) => Ok(Some(bytes)),
         None => file(value),
     };
-    constants(program, &solo, &mut source).map_err(|error| Failure::from_error(Kind::Model, &error))
+    constants(program, &solo, &mut source).map_err(|error| problems::constants(&error))
 }
 
 /// Processors as the library takes them.

@@ -17,10 +17,14 @@ use crate::args::ValidateArgs;
 use crate::check::tell_spare;
 use crate::failure::{Failure, Kind};
 use crate::words::{NOTHING, time};
-use crate::{problems, table, terminal};
+use crate::{outputs, problems, table, terminal};
 
 /// Runs the command.
 pub(crate) fn run(args: &ValidateArgs, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
+    outputs::distinct(&[
+        ("--out", args.out.as_deref()),
+        ("--fidelity", args.fidelity.as_deref()),
+    ])?;
     for path in args.fidelity.iter().chain(&args.out) {
         writable(path).map_err(|error| Failure::from_error(Kind::File, &error))?;
     }
@@ -73,11 +77,14 @@ pub(crate) fn run(args: &ValidateArgs, interrupted: &AtomicBool) -> Result<ExitC
         }
         match measure(args, candidate) {
             Ok(plan) => validated.push(plan),
+            // A terminal interrupts the plan that runs too.
+            Err(_) if interrupted.load(Ordering::Relaxed) => break,
             Err(why) => failed.push((candidate.file.clone(), why)),
         }
     }
     progress.clear();
-    let complete = validated.len() + failed.len();
+    let (measured, all) = (validated.len(), candidates.len());
+    let complete = measured + failed.len();
     let validation = Validation::new(&front, predictions, validated);
     let text = if args.json {
         let text = serde_json::to_string_pretty(&validation);
@@ -87,11 +94,19 @@ pub(crate) fn run(args: &ValidateArgs, interrupted: &AtomicBool) -> Result<ExitC
     };
     let printed = terminal::printed(&text)?;
     // What was measured is told even where it cannot be kept.
-    if let Some(path) = &args.fidelity {
+    let files = [&args.fidelity, &args.out];
+    for path in files.into_iter().flatten().filter(|_| measured < all) {
+        terminal::note(&if measured == 0 {
+            format!("no plan was measured: {} is not written", path.display())
+        } else {
+            format!("{} holds {measured} of {all} plans", path.display())
+        });
+    }
+    if let Some(path) = args.fidelity.as_ref().filter(|_| measured > 0) {
         write_json(path, &validation.fidelity())
             .map_err(|error| Failure::from_error(Kind::File, &error))?;
     }
-    if let Some(path) = &args.out {
+    if let Some(path) = args.out.as_ref().filter(|_| measured > 0) {
         write_json(path, &validation).map_err(|error| Failure::from_error(Kind::File, &error))?;
     }
     if !failed.is_empty() && !interrupted.load(Ordering::Relaxed) {
@@ -104,8 +119,8 @@ pub(crate) fn run(args: &ValidateArgs, interrupted: &AtomicBool) -> Result<ExitC
         return Err(Failure::new(Kind::Device, message).with_help(lines.join("\n")));
     }
     if complete < candidates.len() {
-        let all = counted(candidates.len(), "plan");
-        let message = format!("interrupted after {complete} of {all}");
+        let all = counted(all, "plan");
+        let message = format!("interrupted after {measured} of {all}");
         return Err(Failure::new(Kind::Interrupted, message));
     }
     Ok(printed)
