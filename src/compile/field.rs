@@ -15,7 +15,7 @@ use super::baselines::{Baseline, baselines};
 use super::points::{Choice, mappers, powers, tables_of};
 use super::{CompileError, Options, Points};
 use crate::constraints::Eligibility;
-use crate::mapping::decompose::{Known, StageGraph, StageMapper};
+use crate::mapping::decompose::{Known, QueuesAllowed, StageGraph, StageMapper};
 use crate::pipeline::{
     Candidate, Capacity, MemoryDemand, Sameness, Searched, Sources, pipelines, symmetry,
 };
@@ -144,6 +144,7 @@ fn interchangeable(
         fused: &inputs.segments.graph,
         tables: &tables,
         allows: &|op, processor| eligibility.allows(op, processor),
+        queues: inputs.queues,
         is_fixed: &|processor| fixed.get(processor.index()).copied().unwrap_or(false),
     })
 }
@@ -190,6 +191,21 @@ pub(super) fn floor(
 pub(super) fn stage_graph(inputs: &Inputs<'_>, eligibility: &Eligibility) -> StageGraph {
     StageGraph::new(inputs.segments, inputs.table, allowed(inputs))
         .only(|op, processor| eligibility.allows(op, processor))
+        .with_queues(queues_allowed(inputs))
+}
+
+/// How many compute queues the processors of a run may have.
+pub(super) fn queues_allowed(inputs: &Inputs<'_>) -> QueuesAllowed {
+    let processors = || inputs.table.soc.processors.iter();
+    let counts = processors().map(|(id, _)| match inputs.queues.get(id.index()) {
+        Some(counts) if !counts.is_empty() => counts.clone(),
+        _ => vec![1],
+    });
+    QueuesAllowed {
+        names: processors().map(|(_, it)| it.name.clone()).collect(),
+        counts: counts.collect(),
+        sharing: processors().map(|(_, it)| it.sharing.clone()).collect(),
+    }
 }
 
 pub(super) fn max_stages(inputs: &Inputs<'_>, options: &Options<'_>) -> usize {

@@ -303,6 +303,7 @@ pub(super) fn random_problem(seed: u64, shape: Shape) -> Problem {
         operators: Vec::new(),
         tensors: Vec::new(),
         must_use: 0,
+        devices: Vec::new(),
     };
     for _ in 0..=dice.below(2) {
         let mut held = vec![dice.index(locations)];
@@ -383,6 +384,7 @@ pub(super) fn from_edges(
             .collect(),
         tensors: Vec::new(),
         must_use: 0,
+        devices: Vec::new(),
     };
     for (edge, &(from, to)) in edges.iter().enumerate() {
         problem.operators[from].writes.push(edge);

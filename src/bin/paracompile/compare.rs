@@ -112,6 +112,7 @@ fn compare_all(
             effort: effort(args.effort),
             energy: EnergyAxis::ByProduct,
             points: None,
+            queues: &[],
             budget: Budget::until(&stop),
             constraints: &Constraints::NONE,
             progress: Progress(&show),
