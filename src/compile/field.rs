@@ -15,6 +15,7 @@ use super::baselines::{Baseline, baselines};
 use super::points::{Choice, mappers, powers, tables_of};
 use super::{CompileError, Options, Points};
 use crate::constraints::Eligibility;
+use crate::mapping::PipelineMapping;
 use crate::mapping::decompose::{Known, QueuesAllowed, StageGraph, StageMapper};
 use crate::pipeline::{
     Candidate, Capacity, MemoryDemand, Sameness, Searched, Sources, pipelines, symmetry,
@@ -53,9 +54,19 @@ pub(super) struct Floor {
 
 impl Field {
     /// All that compete for the front: baselines can be better than blocks that were not solved to the end.
+    ///
+    /// One with another number of queues than the user asks for is there to be compared with alone.
     pub(super) fn rivals(&self, inputs: &Inputs<'_>) -> Vec<Candidate> {
+        let allowed = queues_allowed(inputs);
+        let has_allowed_queues = |mapping: &PipelineMapping| {
+            let counts = mapping.queue_counts();
+            let mut used = mapping.used().iter();
+            used.all(|processor| allowed.counts[processor.index()].contains(&counts.of(processor)))
+        };
         let baselines = self.baselines.iter();
-        let baselines = baselines.map(|baseline| baseline.candidate(inputs));
+        let baselines = baselines
+            .filter(|baseline| has_allowed_queues(&baseline.mapping))
+            .map(|baseline| baseline.candidate(inputs));
         self.searched.iter().cloned().chain(baselines).collect()
     }
 }

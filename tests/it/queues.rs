@@ -2,16 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use paracompile::front::EnergyAxis;
+use paracompile::OpClass;
+use paracompile::compile::{Compiled, Options, Progress, compile};
+use paracompile::constraints::Constraints;
+use paracompile::emit::Goal;
+use paracompile::front::{EnergyAxis, Front};
 use paracompile::mapping::decompose::{Ends, MapperOptions, StageGraph, StageMapper};
 use paracompile::mapping::{Budget, Effort, Granularity};
 use paracompile::partition::CutRule;
 use paracompile_frontend::soc::ProcessorSet;
+use paracompile_plan::check;
+use paracompile_plan::plan::Layout;
 use paracompile_testkit::brute_force::pipelines::Point;
-use paracompile_testkit::case::{Case, Processor};
+use paracompile_testkit::case::{
+    Case, Expectation, Limits, Memory, Network, Operator, Origin, Processor, Soc, Status, Tensor,
+};
 use paracompile_testkit::random::{Classes, Sizes, cases};
 use proptest::prelude::*;
 
+use crate::command::{Desk, Run};
 use crate::oracle::{
     Both, every_number_of_queues, plans_say_what_enumeration_says, rules, searched,
 };
@@ -124,7 +133,7 @@ proptest! {
         case.soc.contention.clear();
         for operator in &mut case.graph.operators {
             operator.time_ns.values_mut().for_each(|time| *time *= 1000);
-            operator.class = paracompile_plan::OpClass::Other;
+            operator.class = OpClass::Other;
         }
         for processor in &mut case.soc.processors {
             processor.fuses.clear();
@@ -141,5 +150,227 @@ proptest! {
         if let Some(on_lanes) = on_lanes {
             prop_assert_eq!(Some(on_lanes), on_processors, "{}", case.to_json());
         }
+    }
+}
+
+/// Sixteen branches of eight operators between a fork and a join, on two processors of up to five queues each.
+fn sixteen_branches() -> Case {
+    let operator = |name: String, reads: Vec<String>, time: u64| Operator {
+        name: name.clone(),
+        class: OpClass::Other,
+        reads,
+        writes: vec![Tensor { name, bytes: 64 }],
+        weights: 0,
+        workspace: 0,
+        time_ns: BTreeMap::from([("gpu".to_owned(), time), ("cpu".to_owned(), 3 * time)]),
+        energy_nj: BTreeMap::new(),
+        free: None,
+    };
+    let mut operators = vec![operator("fork".to_owned(), vec!["in".to_owned()], 10_000)];
+    for branch in 0..16 {
+        let mut before = "fork".to_owned();
+        for (place, time) in [40, 25, 90, 15, 60, 30, 75, 20].into_iter().enumerate() {
+            let name = format!("b{branch}-{place}");
+            operators.push(operator(name.clone(), vec![before], 1000 * time));
+            before = name;
+        }
+    }
+    let ends = (0..16).map(|branch| format!("b{branch}-7")).collect();
+    operators.push(operator("join".to_owned(), ends, 10_000));
+    let processor = |name: &str, sharing: [u32; 5]| Processor {
+        name: name.to_owned(),
+        memory: "m".to_owned(),
+        layout: Layout::Any,
+        static_mw: 0,
+        fuses: Vec::new(),
+        sharing: sharing.to_vec(),
+    };
+    Case {
+        why: "large".to_owned(),
+        source: Origin::Hand,
+        graph: Network {
+            inputs: vec![Tensor {
+                name: "in".to_owned(),
+                bytes: 64,
+            }],
+            operators,
+            outputs: vec!["join".to_owned()],
+        },
+        soc: Soc {
+            io: "m".to_owned(),
+            memories: vec![Memory {
+                name: "m".to_owned(),
+                bytes: None,
+            }],
+            processors: vec![
+                processor("gpu", [1000, 1300, 1800, 2300, 2900]),
+                processor("cpu", [1000, 1150, 1600, 2200, 2600]),
+            ],
+            ..Soc::default()
+        },
+        limits: Limits::default(),
+        expect: Expectation {
+            status: Status::Optimal,
+            error: Vec::new(),
+            latency_ns: None,
+            interval_ns: None,
+            energy_active_nj: None,
+            front: None,
+            plans: Vec::new(),
+            streams: Vec::new(),
+        },
+    }
+}
+
+/// The front of a case with every number of queues, on so many threads.
+fn compiled(case: &Case, threads: usize) -> Compiled {
+    let built = case.build().unwrap();
+    let allowed = every_number_of_queues(&built.costs);
+    let options = Options {
+        goal: Goal::Latency,
+        granularity: Granularity::Auto,
+        cuts: CutRule::default(),
+        max_stages: None,
+        gap_millionths: 0,
+        effort: Effort::Normal,
+        energy: EnergyAxis::ByProduct,
+        points: None,
+        queues: &allowed.counts,
+        budget: Budget::UNLIMITED,
+        constraints: &Constraints::NONE,
+        progress: Progress(&|_| {}),
+    };
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .unwrap();
+    pool.install(|| compile(&built.graph, &built.costs, &options))
+        .unwrap()
+}
+
+#[test]
+fn many_lanes_of_many_branches_have_a_plan_with_a_gap_whatever_the_threads() {
+    let case = sixteen_branches();
+    let one = compiled(&case, 1);
+    let two = compiled(&case, 2);
+    let plans = |compiled: &Compiled| -> Vec<_> {
+        compiled
+            .files
+            .iter()
+            .map(|file| file.plan.clone())
+            .collect()
+    };
+    assert!(plans(&one) == plans(&two));
+    let (model, costs) = (case.model_facts().unwrap(), case.cost_facts().unwrap());
+    for plan in plans(&one) {
+        assert_eq!(check(&plan, &model, &costs), []);
+    }
+    let best = &one.front.plans[0];
+    // 16 · 355 µs at the best rates, 4 / 2.3 and 5 / 2.6 / 3, take 2388 µs, and fork and join 10 µs each at least.
+    let latency = best.figures.latency_s;
+    assert!((2.408e-3..2.5e-3).contains(&latency), "{latency}");
+    assert!(best.figures.gap < 0.03, "{}", best.figures.gap);
+    assert!(
+        best.figures.stages[0].queues.iter().all(|&count| count > 2),
+        "{best:?}"
+    );
+    assert_eq!(one.front.queues["gpu"], [1, 2, 3, 4, 5]);
+}
+
+fn map(desk: &Desk, out: &str, more: &[&str]) -> Run {
+    let mut arguments = vec![
+        "squeezenet1_1.onnx",
+        "--soc",
+        "board.json",
+        "--no-plots",
+        "--no-report",
+        "-q",
+        "-o",
+        out,
+    ];
+    arguments.extend(more);
+    desk.run(&arguments)
+}
+
+/// A board with a GPU of two queues, beside the built-in chip.
+fn desk() -> Desk {
+    let desk = Desk::new().with_model("squeezenet1_1.onnx");
+    let text = paracompile::soc::Soc::builtin_text("vim3").unwrap();
+    let mut soc: serde_json::Value = serde_json::from_str(text).unwrap();
+    let gpu = &mut soc["processors"][2];
+    assert_eq!(gpu["name"], "gpu");
+    gpu["compute_queues_max"] = 2.into();
+    gpu["sharing"] = serde_json::json!([1, 1.1]);
+    desk.put("board.json", soc.to_string());
+    desk
+}
+
+#[test]
+fn one_queue_is_what_a_chip_without_more_has() {
+    let desk = desk();
+    assert_eq!(map(&desk, "one", &["--queues", "1"]).code, 0);
+    assert_eq!(map(&desk, "both", &[]).code, 0);
+    let front = |out: &str| -> Front {
+        serde_json::from_slice(&desk.read(&format!("{out}/front.json"))).unwrap()
+    };
+    let (one, both) = (front("one"), front("both"));
+    assert!(one.queues.is_empty());
+    assert!(
+        one.plans
+            .iter()
+            .flat_map(|plan| &plan.figures.stages)
+            .all(|stage| stage.queues.is_empty())
+    );
+    assert_eq!(both.queues["gpu"], [1, 2]);
+    let least = |front: &Front| {
+        front
+            .plans
+            .iter()
+            .map(|plan| plan.figures.latency_s)
+            .fold(f64::MAX, f64::min)
+    };
+    assert!(least(&both) <= least(&one));
+    let chosen = desk.run(&[
+        "check",
+        "both",
+        "--model",
+        "squeezenet1_1.onnx",
+        "--soc",
+        "board.json",
+    ]);
+    assert_eq!(chosen.code, 0, "{}", chosen.err);
+}
+
+#[test]
+fn no_queue_leaves_a_processor_out() {
+    let desk = desk();
+    assert_eq!(
+        map(&desk, "without", &["--queues", "little=0,gpu=2"]).code,
+        0
+    );
+    let front: Front = serde_json::from_slice(&desk.read("without/front.json")).unwrap();
+    let stages = || front.plans.iter().flat_map(|plan| &plan.figures.stages);
+    assert!(stages().all(|stage| !stage.processors.contains(&"little".to_owned())));
+    let on_gpu = || stages().filter(|stage| stage.processors.contains(&"gpu".to_owned()));
+    assert!(on_gpu().count() > 0);
+    assert!(on_gpu().all(|stage| stage.place().contains("gpu×2")));
+}
+
+#[test]
+fn numbers_of_queues_that_cannot_be_are_refused_with_what_can() {
+    let desk = desk();
+    for (asked, expected) in [
+        ("gpu=3", "`gpu` may have 2 queues at most"),
+        ("big=2", "`big` may have 1 queue at most"),
+        ("npu=1", "no processor `npu`"),
+        ("gpu=1,gpu=2", "`gpu` is given two numbers"),
+        ("big=0,little=0,gpu=0", "no processor is left"),
+        ("0", "expected auto"),
+        ("gpu=many", "expected auto"),
+        ("", "expected auto"),
+    ] {
+        let run = map(&desk, "out", &["--queues", asked]);
+        assert_eq!(run.code, 2, "{asked}");
+        assert!(run.err.contains(expected), "{asked}: {}", run.err);
     }
 }

@@ -776,7 +776,7 @@ mod tests {
         Shape, arabnejad, brute_force_best, from_edges, instance, random_branches, random_problem,
         topcuoglu,
     };
-    use super::super::super::{heft, improve};
+    use super::super::super::{heft, improve, lower_bound};
     use super::*;
 
     const ANYTHING: Nanoseconds = Nanoseconds::new(1 << 28);
@@ -839,6 +839,27 @@ mod tests {
                 let brief = search_below(&problem, ANYTHING, states, Budget::UNLIMITED).unwrap();
                 prop_assert!(brief.bound <= optimum.makespan);
             }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+
+        #[test]
+        fn optimum_on_lanes_is_that_of_brute_force(seed: u64, operators in 1..6_usize, counts in prop::collection::vec(1..4_usize, 2), mask in 0..4_u16, joined: bool) {
+            let mut problem = random_problem(seed, Shape { operators, processors: 2, joined });
+            problem.must_use = mask;
+            let problem = problem.with_lanes(&counts);
+            let found = below(&problem, ANYTHING);
+            prop_assert!(found.is_complete);
+            let Some(optimum) = brute_force_best(&problem) else {
+                prop_assert_eq!(found.solution, None);
+                return Ok(());
+            };
+            let solution = found.solution.unwrap();
+            prop_assert_eq!(schedule(&problem, &solution).objective.makespan, optimum.makespan);
+            prop_assert_eq!(found.bound, optimum.makespan);
+            prop_assert!(lower_bound(&problem) <= optimum.makespan);
         }
     }
 
