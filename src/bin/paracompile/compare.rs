@@ -17,13 +17,13 @@ use paracompile::partition::CutRule;
 use paracompile::plan::StoppedBy;
 use serde_json::json;
 
-use crate::args::CompareArgs;
+use crate::args::{CompareArgs, Queues};
 use crate::compare_tables::{markdown, of_model, of_survey};
 use crate::document::Document;
 use crate::failure::{Failure, Kind};
 use crate::input::{Chip, printed};
 use crate::map::{effort, failed, in_pool};
-use crate::{input, interrupt, terminal};
+use crate::{input, interrupt, queues, terminal};
 
 /// Runs the command.
 pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
@@ -103,6 +103,7 @@ fn compare_all(
             ));
         };
         let stop = || interrupt::asked().then_some(StoppedBy::Interrupt);
+        let queues = queues::counts(&chip.chosen, &Queues::Auto)?;
         let options = Options {
             goal: Goal::Balanced,
             granularity: Granularity::Auto,
@@ -112,7 +113,7 @@ fn compare_all(
             effort: effort(args.effort),
             energy: EnergyAxis::ByProduct,
             points: None,
-            queues: &[],
+            queues: &queues,
             budget: Budget::until(&stop),
             constraints: &Constraints::NONE,
             progress: Progress(&show),

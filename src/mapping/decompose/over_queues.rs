@@ -125,9 +125,10 @@ impl StageMapper<'_> {
         lower_bound(&self.graph().part(start, end, entry, set, queues).problem)
     }
 
-    /// Whether the stage can have an operator on each queue, which it has then.
+    /// Whether the stage is to be kept, with an operator on each of its queues.
     ///
     /// Where it leaves a queue empty, the smaller number takes no longer, unless the profile says so or it is not among the choices: then operators move to the empty queues.
+    /// A stage of least time is then found with the smaller number too; any other is kept with that number, since the search there may have missed it.
     fn fill_queues(
         &self,
         cut: usize,
@@ -142,10 +143,16 @@ impl StageMapper<'_> {
         }
         let lanes = &self.graph().lanes;
         let is_no_slower = |p| lanes.sharing(p, used) <= lanes.sharing(p, option.queues);
-        if choices.contains(&used) && option.processors.iter().all(is_no_slower) {
+        let with_fewer = choices.contains(&used) && option.processors.iter().all(is_no_slower);
+        if with_fewer && option.bound >= option.time {
             return false;
         }
-        let Some(spread) = mapping.spread(option.queues) else {
+        let spread = if with_fewer {
+            Some(mapping)
+        } else {
+            mapping.spread(option.queues)
+        };
+        let Some(spread) = spread else {
             return false;
         };
         let retimed = option.retimed.iter().map(|known| known.used);

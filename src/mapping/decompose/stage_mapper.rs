@@ -81,13 +81,13 @@ pub struct StageOption {
     pub slack: Nanojoules,
     /// Whether it is one of all trade-offs of time and energy, but for their slack.
     pub(super) has_all_trade_offs: bool,
-    /// How many compute queues each processor has.
+    /// With how many compute queues of each processor it was searched; its mapping may have fewer.
     pub queues: QueueCounts,
     /// [`StageProof::by_queues`].
     pub(super) by_queues: Vec<(QueueCounts, Nanoseconds)>,
     /// Over which numbers of queues the bound holds, for people.
     pub(super) over_queues: Arc<str>,
-    /// The mapping with an operator on each queue, where that of its blocks leaves one empty.
+    /// The mapping where that of its blocks leaves a queue empty: with an operator on each, or with fewer queues.
     pub(super) spread: Option<Arc<StageMapping>>,
     /// Whether energy was an objective.
     axis: EnergyAxis,
