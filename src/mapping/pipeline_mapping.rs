@@ -133,3 +133,44 @@ impl PipelineMapping {
         counts.fold(QueueCounts::ONE, QueueCounts::max)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use paracompile_frontend::arena::Id;
+
+    use super::*;
+
+    fn stage(queues: &[u8], sequence: &[usize]) -> StageMapping {
+        StageMapping {
+            ops: 0..queues.len(),
+            processors: ProcessorSet::first(1),
+            placement: vec![Id::from_index(0); queues.len()],
+            queues: queues.to_vec(),
+            sequence: sequence.iter().map(|&op| Id::from_index(op)).collect(),
+            proof: StageProof {
+                bound: Nanoseconds::ZERO,
+                by_queues: Vec::new(),
+                method: String::new(),
+                scope: String::new(),
+                stopped_by: StoppedBy::Complete,
+            },
+        }
+    }
+
+    #[test]
+    fn queues_are_numbered_as_they_come_into_use() {
+        let numbered = stage(&[3, 1, 3], &[1, 0, 2]).numbered();
+        assert_eq!(numbered.queues, [1, 0, 1]);
+        let only = ProcessorId::from_index(0);
+        assert_eq!(numbered.queue_counts().of(only), 2);
+    }
+
+    #[test]
+    fn operators_move_to_queues_that_nothing_is_on_while_there_are_enough() {
+        let only = ProcessorId::from_index(0);
+        let counts = |count| QueueCounts::ONE.with(only, count);
+        let spread = stage(&[0, 0, 1], &[0, 1, 2]).spread(counts(3)).unwrap();
+        assert_eq!(spread.queues, [0, 1, 2]);
+        assert_eq!(stage(&[0, 0, 1], &[0, 1, 2]).spread(counts(4)), None);
+    }
+}

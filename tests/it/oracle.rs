@@ -110,7 +110,7 @@ fn mapping(point: &Point) -> PipelineMapping {
                     .choice
                     .queues
                     .values()
-                    .map(|&queue| u8::try_from(queue).unwrap())
+                    .map(|&queue| u8::try_from(queue).expect("cases have few queues"))
                     .collect(),
                 sequence: stage
                     .choice
@@ -303,7 +303,10 @@ pub(crate) fn plans_say_what_enumeration_says(
     case: &Case,
     both: &Both,
 ) -> Result<(), TestCaseError> {
-    let (model, costs) = (case.model_facts().unwrap(), case.cost_facts().unwrap());
+    let (model, costs) = (
+        case.model_facts().expect("the case has built"),
+        case.cost_facts().expect("the case has built"),
+    );
     for point in both.front() {
         let mapping = mapping(&point);
         let estimate = both.estimate(&mapping);
@@ -338,7 +341,7 @@ pub(crate) fn plans_say_what_enumeration_says(
         prop_assert_eq!(found.paced_latency_ns, Some(point.paced_latency));
         prop_assert_eq!(found.crossing_copies, Some(copies), "{}", case.to_json());
         prop_assert_eq!(found.transfers, Some(moves), "{}", case.to_json());
-        let energy = found.energy.unwrap();
+        let energy = found.energy.expect("a plan has energies");
         prop_assert_eq!(energy.dynamic_nj, point.energy_dynamic);
         prop_assert_eq!(energy.active_nj, point.energy_active);
         prop_assert_eq!(energy.board_nj, point.energy_board);

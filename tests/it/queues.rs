@@ -224,7 +224,7 @@ fn sixteen_branches() -> Case {
 
 /// The front of a case with every number of queues, on so many threads.
 fn compiled(case: &Case, threads: usize) -> Compiled {
-    let built = case.build().unwrap();
+    let built = case.build().expect("small cases compile");
     let allowed = every_number_of_queues(&built.costs);
     let options = Options {
         goal: Goal::Latency,
@@ -243,9 +243,9 @@ fn compiled(case: &Case, threads: usize) -> Compiled {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
-        .unwrap();
+        .expect("small cases compile");
     pool.install(|| compile(&built.graph, &built.costs, &options))
-        .unwrap()
+        .expect("small cases compile")
 }
 
 #[test]
@@ -292,11 +292,31 @@ fn map(desk: &Desk, out: &str, more: &[&str]) -> Run {
     desk.run(&arguments)
 }
 
+#[test]
+fn more_queues_than_are_searched_at_once_are_refused() {
+    let desk = desk();
+    let text = String::from_utf8(desk.read("board.json")).unwrap();
+    let mut soc: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for processor in soc["processors"].as_array_mut().unwrap() {
+        processor["compute_queues_max"] = 6.into();
+        processor["sharing"] = serde_json::json!([1, 1, 1, 1, 1, 1]);
+    }
+    desk.put("board.json", soc.to_string());
+    let run = map(&desk, "out", &["--queues", "6"]);
+    assert_eq!(run.code, 2);
+    assert!(
+        run.err.contains("18 queues are more than the 16"),
+        "{}",
+        run.err
+    );
+    assert!(run.err.contains("--processors"), "{}", run.err);
+}
+
 /// A board with a GPU of two queues, beside the built-in chip.
 fn desk() -> Desk {
     let desk = Desk::new().with_model("squeezenet1_1.onnx");
-    let text = paracompile::soc::Soc::builtin_text("vim3").unwrap();
-    let mut soc: serde_json::Value = serde_json::from_str(text).unwrap();
+    let text = paracompile::soc::Soc::builtin_text("vim3").expect("the profile is built in");
+    let mut soc: serde_json::Value = serde_json::from_str(text).expect("the profile is built in");
     let gpu = &mut soc["processors"][2];
     assert_eq!(gpu["name"], "gpu");
     gpu["compute_queues_max"] = 2.into();
@@ -365,6 +385,7 @@ fn numbers_of_queues_that_cannot_be_are_refused_with_what_can() {
         ("npu=1", "no processor `npu`"),
         ("gpu=1,gpu=2", "`gpu` is given two numbers"),
         ("big=0,little=0,gpu=0", "no processor is left"),
+        ("gpu=17", "`gpu` may have 2 queues at most"),
         ("0", "expected auto"),
         ("gpu=many", "expected auto"),
         ("", "expected auto"),

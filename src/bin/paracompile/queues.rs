@@ -56,7 +56,7 @@ pub(crate) fn counts(soc: &Soc, queues: &Queues) -> Result<Vec<Vec<usize>>, Fail
         })
         .collect();
     let Queues::Named(named) = queues else {
-        return Ok(counts);
+        return few_enough(counts);
     };
     for (position, (name, count)) in named.iter().enumerate() {
         if named[..position]
@@ -82,6 +82,20 @@ pub(crate) fn counts(soc: &Soc, queues: &Queues) -> Result<Vec<Vec<usize>>, Fail
             ));
         }
         counts[id.index()] = vec![*count];
+    }
+    few_enough(counts)
+}
+
+/// The same numbers, unless even the least of them are more than a stage may have.
+fn few_enough(counts: Vec<Vec<usize>>) -> Result<Vec<Vec<usize>>, Failure> {
+    let all: usize = counts.iter().filter_map(|counts| counts.first()).sum();
+    let most = QueueCounts::MOST_LANES;
+    if all > most {
+        return Err(Failure::new(
+            Kind::Usage,
+            format!("--queues: {all} queues are more than the {most} that are searched at once"),
+        )
+        .with_help("ask for fewer, or name the processors to use with --processors"));
     }
     Ok(counts)
 }

@@ -217,3 +217,74 @@ fn chains(whole: &Problem, start: usize, end: usize, processor: usize) -> usize 
     }
     last.len()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::oracle::from_edges;
+    use super::super::cut_points::cut_points;
+    use super::*;
+
+    /// A fork, two branches of two operators, a join, and a chain of two behind it; all processors take as long.
+    fn lanes(processors: usize, counts: &[usize], sharing: &[u32]) -> Lanes {
+        let times = vec![vec![1; processors]; 8];
+        let edges = [
+            (0, 1),
+            (0, 3),
+            (1, 2),
+            (3, 4),
+            (2, 5),
+            (4, 5),
+            (5, 6),
+            (6, 7),
+        ];
+        let whole = from_edges(&times, &edges, |_, _, _| 0);
+        let positions: Vec<usize> = (0..=8).collect();
+        let factor = |&thousandths| Slowdown::from_thousandths(thousandths).unwrap();
+        let allowed = QueuesAllowed {
+            names: (0..processors).map(|p| format!("p{p}")).collect(),
+            counts: vec![counts.to_vec(); processors],
+            sharing: vec![sharing.iter().map(factor).collect(); processors],
+        };
+        Lanes::new(&whole, &cut_points(&whole, &positions), allowed)
+    }
+
+    fn numbers(lanes: &Lanes, processors: usize, cut: usize) -> Vec<Vec<usize>> {
+        let tried = lanes.tried(ProcessorSet::first(processors), cut);
+        tried.into_iter().map(|(_, counts)| counts).collect()
+    }
+
+    #[test]
+    fn no_more_queues_are_tried_than_operators_run_at_once() {
+        let lanes = lanes(1, &[1, 2, 3, 4], &[1000, 1100, 1200, 1300]);
+        assert_eq!(numbers(&lanes, 1, 0), [[1, 2]]);
+        // Behind the join nothing is independent.
+        assert_eq!(numbers(&lanes, 1, 6), [[1]]);
+        assert_eq!(
+            lanes.described(ProcessorSet::first(1), 0),
+            ", with 1 to 2 queues on p0"
+        );
+        assert_eq!(lanes.described(ProcessorSet::first(1), 6), "");
+    }
+
+    #[test]
+    fn a_larger_number_that_is_faster_is_tried_whatever_runs_at_once() {
+        let lanes = lanes(1, &[1, 2, 3, 4], &[1000, 1500, 1400, 1600]);
+        assert_eq!(numbers(&lanes, 1, 0), [[1, 2, 3]]);
+    }
+
+    #[test]
+    fn a_number_that_the_user_gives_stays() {
+        let lanes = lanes(1, &[4], &[1000, 1100, 1200, 1300]);
+        assert_eq!(numbers(&lanes, 1, 6), [[4]]);
+        assert_eq!(lanes.least().of(ProcessorId::from_index(0)), 4);
+    }
+
+    #[test]
+    fn of_too_many_combinations_the_largest_numbers_are_left_out() {
+        let lanes = lanes(8, &[1, 2], &[1000, 1100]);
+        let choices = lanes.choices(ProcessorSet::first(8), 0);
+        assert_eq!(choices.len(), MOST_CHOICES);
+        assert_eq!(choices[0], QueueCounts::ONE);
+        assert!(choices.is_sorted_by_key(|choice| choice.lanes(ProcessorSet::first(8))));
+    }
+}

@@ -367,12 +367,12 @@ impl Direction {
             processors: vec![0; self.network.operators],
             sequence,
         };
-        let mut names: Vec<usize> = (0..self.network.processors).collect();
+        let mut lanes: Vec<usize> = (0..self.network.processors).collect();
         for (&operator, step) in solution.sequence.iter().zip(&steps) {
             let (processor, to) = (usize::from(step.processor), usize::from(step.moved_to));
-            solution.processors[operator] = names[processor];
+            solution.processors[operator] = lanes[processor];
             // The lanes of a device follow each other.
-            names[to..=processor].rotate_right(1);
+            lanes[to..=processor].rotate_right(1);
         }
         if self.is_reversed {
             solution.sequence.reverse();
