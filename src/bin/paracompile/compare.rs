@@ -17,7 +17,7 @@ use paracompile::partition::CutRule;
 use paracompile::plan::StoppedBy;
 use serde_json::json;
 
-use crate::args::{CompareArgs, Queues};
+use crate::args::CompareArgs;
 use crate::compare_tables::{markdown, of_model, of_survey};
 use crate::document::Document;
 use crate::failure::{Failure, Kind};
@@ -103,7 +103,7 @@ fn compare_all(
             ));
         };
         let stop = || interrupt::asked().then_some(StoppedBy::Interrupt);
-        let queues = queues::counts(&chip.chosen, &Queues::Auto)?;
+        let queues = queues::every_count(&chip.chosen);
         let options = Options {
             goal: Goal::Balanced,
             granularity: Granularity::Auto,

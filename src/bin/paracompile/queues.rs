@@ -39,22 +39,28 @@ pub(crate) fn without_unused(chip: Chip, queues: &Queues) -> Result<Chip, Failur
     Ok(Chip { chosen, ..chip })
 }
 
-/// The numbers of queues that each processor may have, ascending.
+/// Every number of queues that each processor may have, ascending.
+pub(crate) fn every_count(soc: &Soc) -> Vec<Vec<usize>> {
+    let processors = soc.processors.ids();
+    processors.map(|id| (1..=most(soc, id)).collect()).collect()
+}
+
+fn most(soc: &Soc, id: ProcessorId) -> usize {
+    soc.processors[id]
+        .sharing
+        .len()
+        .min(QueueCounts::MOST_LANES)
+}
+
+/// The numbers of queues that are asked for, ascending.
 pub(crate) fn counts(soc: &Soc, queues: &Queues) -> Result<Vec<Vec<usize>>, Failure> {
-    let most = |id: ProcessorId| {
-        soc.processors[id]
-            .sharing
-            .len()
-            .min(QueueCounts::MOST_LANES)
-    };
-    let mut counts: Vec<Vec<usize>> = soc
-        .processors
-        .ids()
-        .map(|id| match queues {
-            Queues::Auto | Queues::Named(_) => (1..=most(id)).collect(),
-            Queues::All(count) => vec![(*count).min(most(id))],
-        })
-        .collect();
+    let most = |id: ProcessorId| most(soc, id);
+    let mut counts = every_count(soc);
+    if let Queues::All(count) = queues {
+        for (id, counts) in soc.processors.ids().zip(&mut counts) {
+            *counts = vec![(*count).min(most(id))];
+        }
+    }
     let Queues::Named(named) = queues else {
         return few_enough(counts);
     };
