@@ -6,7 +6,7 @@
 //!   Intervals of which at most `w` overlap can be coloured with at most `w` colours, so the same schedule fits on some `c <= w` lanes.
 //!   Where `sharing[c] <= sharing[q]` for all of these `c`, no operator takes longer there, so `q` lanes are never better than one of the smaller numbers.
 //!   `w` is the number of chains of any cover, between two gates, of the operators that the processor supports: operators of one chain never run at once.
-//! - **Bound.** A choice whose bound is not below what another choice reaches, for every way to leave the stage, is not searched ([`super::StageMapper`]).
+//! - **Bound.** A choice whose bound is above what another choice reaches, for every way to leave the stage, is not searched ([`super::StageMapper`]).
 
 use paracompile_frontend::soc::{ProcessorId, ProcessorSet};
 use paracompile_plan::Slowdown;

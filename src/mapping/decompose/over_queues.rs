@@ -59,12 +59,13 @@ impl StageMapper<'_> {
         let over_queues: Arc<str> = Arc::from(self.graph().lanes.described(set, cut));
         let mut found: BTreeMap<QueueCounts, Searched> = BTreeMap::new();
         for (place, queues) in self.ranked(set, &choices).into_iter().enumerate() {
+            // As fast is not enough: it could take less energy (rule M9).
             let reached = || slowest(&found);
             let bound = match (ends, place) {
                 (Ends::Last, 1..) => Some(self.quick_bound(cut, entry, set, queues, self.last())),
                 _ => None,
             };
-            let is_beaten = bound.is_some_and(|bound| reached().is_some_and(|it| bound >= it));
+            let is_beaten = bound.is_some_and(|bound| reached().is_some_and(|it| bound > it));
             if let Some(bound) = bound.filter(|_| is_beaten) {
                 found.insert(queues, Searched::Bounded(bound));
                 continue;
