@@ -8,7 +8,7 @@ seconds=$2
 # Longer inputs teach nothing more; libFuzzer would spend its time on them.
 case $target in
     onnx_import) options="-max_len=40000 -dict=dictionaries/onnx.dict" ;;
-    plan_json | soc_profile_json) options="-max_len=40000 -dict=dictionaries/json.dict" ;;
+    kernels_import | plan_json | soc_profile_json) options="-max_len=40000 -dict=dictionaries/json.dict" ;;
     *) options="-max_len=4096" ;;
 esac
 features=

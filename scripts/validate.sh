@@ -5,14 +5,14 @@
 #
 # DEVICES are the processors of the profile, as `pararun profile --device` takes them.
 # SUBSETS are sets of processors (separated by blanks) that are mapped and validated by themselves too.
-# BUDGET is the time of the measurement in seconds; BIN the folder of the two binaries.
+# BUDGET is the time of the measurement of a model in seconds; BIN the folder of the two binaries.
 # For every model and set OUT gets the plans, a table (.txt), all figures (.json) and a scatter (.svg).
 set -eu
 
 out=$1
 shift
 bin=${BIN:-target/release}
-budget=${BUDGET:-120}
+budget=${BUDGET:-60}
 devices=""
 maps=""
 for device in $DEVICES; do
@@ -22,25 +22,19 @@ done
 mkdir -p "$out"
 
 # Names of devices have no blanks here.
-# shellcheck disable=SC2086
-"$bin/pararun" profile "$@" $devices -o "$out/soc.json" --budget "$budget"
 for model in "$@"; do
     name=$(basename "$model" .onnx)
+    # Each model by itself, since contention is that of the operators that are measured.
+    # shellcheck disable=SC2086
+    "$bin/pararun" profile "$model" $devices -o "$out/$name-soc.json" --budget "$budget"
     for set in all ${SUBSETS:-}; do
         subset=""
         [ "$set" = all ] || subset="--processors $set"
         run="$out/$name-$(echo "$set" | tr , +)"
         # shellcheck disable=SC2086
-        "$bin/paracompile" "$model" --soc "$out/soc.json" --costs "$out/soc.costs/$name.json" --out "$run" --no-plots --quiet $subset
-        used=""
-        for map in $DEVICES; do
-            # A map of a processor that no plan uses is a mistake, so only those of the set are given.
-            case ",$set," in
-            ,all, | *",${map%%=*},"*) used="$used --map $map" ;;
-            esac
-        done
+        "$bin/paracompile" "$model" --soc "$out/$name-soc.json" --costs "$out/$name-soc.costs/$name.json" --out "$run" --no-plots --quiet $subset
         # shellcheck disable=SC2086
-        "$bin/pararun" validate "$run" --model "$model" --weights random:7 $used --fidelity "$run-fidelity.json" -o "$run.json" >"$run.txt"
+        "$bin/pararun" validate "$run" --model "$model" --weights random:7 $maps --fidelity "$run-fidelity.json" -o "$run.json" >"$run.txt"
         cat "$run.txt"
         "$bin/paracompile" plot "$run-fidelity.json" -o "$run.svg"
     done

@@ -14,12 +14,21 @@ pub mod import {
     };
 }
 
+/// Reading OpenCL kernel graphs.
+pub mod kernels {
+    pub use paracompile_frontend::import::kernels::{
+        Device, Format, KernelGraph, KernelOptions, KernelsError, Linked, Problem, Written, import,
+        is_kernel_graph, lower, read, write,
+    };
+}
+
 /// The plan file: types, reader and writer.
 pub mod plan {
     pub use paracompile_plan::plan::*;
     pub use paracompile_plan::{
-        OpClass, ReadError, Violation, WriteError, check, check_structure, read_front,
-        read_measured, read_plan, write_bytes, write_json, write_text, write_with,
+        FileKind, OpClass, ReadError, Violation, WriteError, check, check_structure, counted,
+        read_front, read_measured, read_plan, writable, write_bytes, write_json, write_text,
+        write_with,
     };
 }
 

@@ -86,6 +86,11 @@ impl Buffers {
         self.of_storage[storage]
     }
 
+    /// The tensor in a buffer of the plan.
+    pub(super) fn tensor(&self, buffer: u32) -> &str {
+        &self.list[buffer as usize].tensor
+    }
+
     /// What a buffer of the plan holds.
     pub(super) fn kind(&self, buffer: u32) -> BufferKind {
         self.list[buffer as usize].kind

@@ -1,6 +1,7 @@
 //! Tasks: fused operators in time, on their queues, with the buffers that they touch.
 
-use paracompile_plan::plan::Task;
+use paracompile_frontend::ir::{KernelOperand, TensorId};
+use paracompile_plan::plan::{KernelArgument, Task, TaskKernel};
 
 use super::buffers::Buffers;
 use super::plan::{Context, id};
@@ -68,6 +69,7 @@ pub(super) fn list(
                 list.sort_unstable();
                 list.dedup();
             }
+            let kernel = kernel(context, timing.op, buffers, (&reads, &writes));
             Task {
                 id: id(index),
                 stage: id(stage),
@@ -84,7 +86,49 @@ pub(super) fn list(
                 start_ns: timing.start,
                 duration_ns: timing.duration,
                 energy_nj: timing.energy,
+                kernel,
             }
         })
         .collect()
+}
+
+/// What a task of a kernel graph launches; there a task is one operator.
+fn kernel(
+    context: &Context<'_>,
+    op: FusedOpId,
+    buffers: &Buffers,
+    (reads, writes): (&[u32], &[u32]),
+) -> Option<TaskKernel> {
+    let graph = context.emission.graph;
+    let [member] = context.emission.fused.ops[op].members[..] else {
+        return None;
+    };
+    let call = graph.kernels.get(member.index())?;
+    let named = |list: &[u32], tensor: TensorId| {
+        let name = graph.tensors[tensor].name.as_str();
+        let mut list = list.iter().copied();
+        let found = list.find(|&buffer| buffers.tensor(buffer) == name);
+        found.expect("a task lists the buffers of all tensors that its operator reads or writes")
+    };
+    let arguments = call.arguments.iter().map(|argument| match argument {
+        KernelOperand::In(tensor) => KernelArgument::In(named(reads, *tensor)),
+        KernelOperand::Out(tensor) => KernelArgument::Out(named(writes, *tensor)),
+        KernelOperand::InOut { read, written } => KernelArgument::InOut {
+            read: named(reads, *read),
+            write: named(writes, *written),
+        },
+        KernelOperand::Scalar { dtype, value } => KernelArgument::Scalar {
+            dtype: dtype.clone(),
+            value: value.clone(),
+        },
+        KernelOperand::Local(bytes) => KernelArgument::Local(*bytes),
+    });
+    Some(TaskKernel {
+        file: call.file.clone(),
+        function: call.function.clone(),
+        defines: call.defines.clone(),
+        global: call.global.clone(),
+        local: call.local.clone(),
+        arguments: arguments.collect(),
+    })
 }

@@ -2,13 +2,13 @@
 
 use paracompile_plan::Plan;
 use paracompile_plan::front::place;
-use paracompile_plan::plan::PlanStage;
+use paracompile_plan::plan::{AS_IT_IS, PlanStage};
 
-/// At which point a processor of the plan runs.
+/// At which point a processor of the plan runs, where that is known and could be another one.
 pub(super) fn point_of<'p>(plan: &'p Plan, processor: &str) -> Option<&'p str> {
     let mut used = plan.processors.iter();
     let used = used.find(|used| used.name == processor)?;
-    Some(&used.operating_point)
+    Some(used.operating_point.as_str()).filter(|point| !point.is_empty() && *point != AS_IT_IS)
 }
 
 /// Processors of a stage with their points and the number of their queues: `big@1200MHz+gpu@800MHz×2`.

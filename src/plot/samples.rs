@@ -142,6 +142,7 @@ pub(super) fn plan(tasks: u32, stage_sets: &[&[&str]]) -> Plan {
                 start_ns: Nanoseconds::new(busy[slot]),
                 duration_ns: Nanoseconds::new(duration),
                 energy_nj: Nanojoules::ZERO,
+                kernel: None,
             });
             busy[slot] += duration;
             if index % 5 == 0 {

@@ -188,6 +188,7 @@ const OWNED: &[(&str, &[&str])] = &[
         "fs",
         &[
             "src/bin/",
+            "crates/plan/src/kind.rs",
             "crates/plan/src/read.rs",
             "crates/plan/src/write.rs",
             "crates/frontend/src/soc/document.rs",

@@ -14,6 +14,9 @@ use crate::{Bytes, Milliwatts, Nanojoules, Nanoseconds, OpClass, Slowdown};
 /// The schema number that this crate reads and writes.
 pub const SCHEMA: u32 = 1;
 
+/// Name of the operating point of processors that were measured as they are: there is no other one that it could be told from.
+pub const AS_IT_IS: &str = "measured";
+
 /// A mapping of a network to the processors of a chip, with predictions and a proof.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
@@ -465,6 +468,55 @@ pub struct Task {
     pub duration_ns: Nanoseconds,
     /// Dynamic energy under the plan's set (M11).
     pub energy_nj: Nanojoules,
+    /// What it launches; of kernel graphs alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<TaskKernel>,
+}
+
+/// The launch of an OpenCL kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TaskKernel {
+    /// File with the code, as the specification names it.
+    pub file: String,
+    /// Function in it.
+    pub function: String,
+    /// Macros that it is built with.
+    pub defines: BTreeMap<String, String>,
+    /// Work items along each of one to three dimensions.
+    pub global: Vec<u64>,
+    /// Work items of a group; absent leaves them to the device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local: Option<Vec<u64>>,
+    /// Arguments by position.
+    pub arguments: Vec<KernelArgument>,
+}
+
+/// An argument of a kernel; buffers are named by id.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum KernelArgument {
+    /// A buffer that is read.
+    In(u32),
+    /// A buffer that is written.
+    Out(u32),
+    /// A buffer that is changed in place.
+    #[serde(rename = "inout")]
+    InOut {
+        /// The buffer that holds the contents before.
+        read: u32,
+        /// The buffer that holds the contents afterwards: whoever executes the plan copies first, or gives both the same memory.
+        write: u32,
+    },
+    /// A value.
+    Scalar {
+        /// Its type in OpenCL C.
+        #[serde(rename = "type")]
+        dtype: String,
+        /// The value as a decimal number.
+        value: String,
+    },
+    /// Memory of a work group, in bytes.
+    Local(Bytes),
 }
 
 /// Where an operator stands in the model file.

@@ -14,7 +14,7 @@ use crate::measured::Measured;
 use crate::plan::{Plan, SCHEMA};
 
 /// Plans of the largest networks have a few megabytes.
-const LARGEST: u64 = 256 << 20;
+pub(crate) const LARGEST: u64 = 256 << 20;
 
 /// Why a file is not a plan or a front; always the fault of the file or of its path.
 #[derive(Debug, thiserror::Error)]

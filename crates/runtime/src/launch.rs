@@ -49,6 +49,9 @@ pub struct Launch {
 // SAFETY: a kernel's arguments are set once, before it is shared; enqueueing it is safe from every thread.
 #[expect(unsafe_code, reason = "handles are raw pointers in type alone")]
 unsafe impl Send for Launch {}
+// SAFETY: as above.
+#[expect(unsafe_code, reason = "handles are raw pointers in type alone")]
+unsafe impl Sync for Launch {}
 
 /// The launches of lowered operators of one phase, in order.
 pub fn launches(

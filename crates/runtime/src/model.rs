@@ -4,7 +4,7 @@ use std::path::Path;
 
 use paracompile_frontend::facts::model_facts;
 use paracompile_frontend::import::onnx::{
-    Convolutions, Heads, ImportError, ImportOptions, Program, load,
+    Convolutions, Heads, ImportError, ImportOptions, Program, digest_of, load,
 };
 use paracompile_plan::{Plan, Violation, check_structure};
 
@@ -44,14 +44,15 @@ fn lines(violations: &[Violation]) -> String {
 /// Reads the model of a plan, and proves that the plan is a correct order of its commands.
 pub fn load_for(plan: &Plan, path: &Path) -> Result<Program, ModelError> {
     let mut options = options(plan);
-    let mut program = load(path, &options)?;
-    let digest = &program.imported.graph.digest;
-    if *digest != plan.model.graph_digest {
+    // Another model is told first: what the plan binds or lacks for it would only mislead.
+    let (name, digest) = digest_of(path)?;
+    if digest != plan.model.graph_digest {
         return Err(ModelError::Other {
             plan: (plan.model.name.clone(), plan.model.graph_digest.clone()),
-            given: (program.imported.graph.name.clone(), digest.clone()),
+            given: (name, digest),
         });
     }
+    let mut program = load(path, &options)?;
     if !has_rewrites(&program, plan) {
         options.convolutions = Convolutions::AsWritten;
         program = load(path, &options)?;
@@ -62,7 +63,10 @@ pub fn load_for(plan: &Plan, path: &Path) -> Result<Program, ModelError> {
 
 /// Refuses a plan that is no valid execution order of the model.
 pub fn check(plan: &Plan, program: &Program) -> Result<(), ModelError> {
-    let violations = check_structure(plan, &model_facts(&program.imported.graph));
+    let mut facts = model_facts(&program.imported.graph);
+    // The file may have been renamed: the digest says whose plan it is.
+    facts.name.clone_from(&plan.model.name);
+    let violations = check_structure(plan, &facts);
     if violations.is_empty() {
         Ok(())
     } else {

@@ -36,6 +36,7 @@ impl Sketch {
             graph: Graph {
                 name: "sketch".to_owned(),
                 kind: ModelKind::Onnx,
+                kernels: Vec::new(),
                 digest: "0".repeat(64),
                 dims: BTreeMap::new(),
                 rewrites: Vec::new(),

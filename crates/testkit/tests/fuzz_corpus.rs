@@ -36,6 +36,11 @@ fn models_that_look_valid() {
 }
 
 #[test]
+fn kernel_graphs() {
+    replay("kernels_import", 10, targets::kernels_import);
+}
+
+#[test]
 fn plans() {
     let case = targets::case();
     replay("plan_json", 10, |text| targets::plan_json(text, &case));

@@ -132,6 +132,15 @@ Examples:
 
 docs/export.md says what each format holds and how to run it.")]
     Export(ExportArgs),
+    /// Write a kernel graph in another format: our own, or one of PySchedCL's two
+    #[command(after_help = "\
+Examples:
+  paracompile convert app.graph -o app.json
+  paracompile convert app.json -o app.graph
+  paracompile convert app.graph --format expanded -o expanded.json
+
+docs/kernel-graphs.md describes the formats.")]
+    Convert(ConvertArgs),
     /// Solve a scheduling instance: operators, durations and delays without a network
     #[command(after_help = "\
 Examples:
@@ -164,6 +173,9 @@ pub(crate) struct DimArgs {
     /// Split attention by head, into N groups of heads at most, so that heads can run side by side; without N, every head by itself
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = EVERY_HEAD)]
     pub(crate) expose_heads: Option<NonZeroU64>,
+    /// Look for descriptions of kernels in this folder first, of a kernel graph; repeat for several
+    #[arg(long = "kernel-dir", value_name = "DIR")]
+    pub(crate) kernel_dirs: Vec<PathBuf>,
 }
 
 /// The largest number of groups, so that every head is one: `NonZeroU64::MAX`.
@@ -176,7 +188,7 @@ const EVERY_HEAD: &str = "18446744073709551615";
     reason = "one field a flag of the command line, each independent of the others"
 )]
 pub(crate) struct MapArgs {
-    /// The network, an ONNX file
+    /// The network, an ONNX file, or an OpenCL kernel graph, a .graph or .json file
     #[arg(required = true, value_name = "MODEL")]
     pub(crate) model: Option<PathBuf>,
     /// A built-in profile's name (`paracompile soc list` has them), or a profile file
@@ -258,6 +270,40 @@ pub(crate) struct MapArgs {
     pub(crate) quiet: bool,
 }
 
+/// `paracompile convert`.
+#[derive(Debug, Args)]
+pub(crate) struct ConvertArgs {
+    /// The kernel graph
+    #[arg(value_name = "GRAPH")]
+    pub(crate) graph: PathBuf,
+    /// The file to write; descriptions of kernels go into info/ beside a .graph file
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// The format; by default the symbolic one for .graph and our own for .json
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<GraphFormat>,
+    /// Bind a symbol; repeat for several
+    #[arg(long = "dim", value_name = "NAME=VALUE", value_parser = parse_dim)]
+    pub(crate) dims: Vec<(String, u64)>,
+    /// Look for descriptions of kernels in this folder first; repeat for several
+    #[arg(long = "kernel-dir", value_name = "DIR")]
+    pub(crate) kernel_dirs: Vec<PathBuf>,
+    /// Replace files that are there
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// A format of kernel graphs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GraphFormat {
+    /// Our own: JSON with a schema
+    Kernels,
+    /// PySchedCL's .graph text, with descriptions of kernels in info/
+    Symbolic,
+    /// PySchedCL's JSON list with numbers in place of expressions
+    Expanded,
+}
+
 /// `paracompile solve`.
 #[derive(Debug, Args)]
 pub(crate) struct SolveArgs {
@@ -287,7 +333,7 @@ pub(crate) struct SolveArgs {
 /// `paracompile inspect`.
 #[derive(Debug, Args)]
 pub(crate) struct InspectArgs {
-    /// The network, an ONNX file
+    /// The network, an ONNX file, or an OpenCL kernel graph, a .graph or .json file
     pub(crate) model: PathBuf,
     #[command(flatten)]
     pub(crate) dims: DimArgs,
@@ -345,7 +391,7 @@ Example:
 /// `paracompile costs`.
 #[derive(Debug, Args)]
 pub(crate) struct CostsArgs {
-    /// The network, an ONNX file
+    /// The network, an ONNX file, or an OpenCL kernel graph, a .graph or .json file
     pub(crate) model: PathBuf,
     /// A built-in profile's name (`paracompile soc list` has them), or a profile file
     #[arg(long, value_name = "NAME|FILE")]

@@ -16,7 +16,7 @@ use paracompile::facts::model_facts;
 use paracompile::import::{NodeEdit, map};
 use paracompile::ir::VerifiedGraph;
 use paracompile::plan::{
-    Plan, WriteError, check_structure, read_plan, write_json, write_text, write_with,
+    ModelKind, Plan, WriteError, check_structure, read_plan, write_json, write_text, write_with,
 };
 
 use crate::args::{DimArgs, Emit, ExportArgs};
@@ -40,6 +40,9 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     let imported = input::model(&args.model, &bound(&args.dims, &plan), true)?;
     let graph = &imported.graph;
     fits(args, &plan, graph)?;
+    if graph.kind == ModelKind::Kernels {
+        possible(&args.emit, &args.model, graph)?;
+    }
     let export = Export {
         plan: &plan,
         graph,
@@ -68,6 +71,7 @@ fn bound(dims: &DimArgs, plan: &Plan) -> DimArgs {
     let of_plan = of_plan.map(|(name, &value)| (name.clone(), value));
     DimArgs {
         dims: of_plan.chain(dims.dims.iter().cloned()).collect(),
+        kernel_dirs: dims.kernel_dirs.clone(),
         as_written: dims.as_written,
         expose_heads: dims.expose_heads.or_else(|| heads(&plan.model.rewrites)),
     }
@@ -143,6 +147,14 @@ pub(crate) fn possible(
     model: &Path,
     graph: &VerifiedGraph,
 ) -> Result<(), Failure> {
+    if graph.kind == ModelKind::Kernels && !formats.is_empty() {
+        let what = format!(
+            "{}: these formats are for networks, not for kernel graphs",
+            model.display()
+        );
+        return Err(Failure::new(Kind::Usage, what)
+            .with_help("paracompile convert writes kernel graphs in other formats"));
+    }
     if formats.contains(&Emit::ArmCoUp) {
         is_known_to_arm_co_up(graph).map_err(|no| refused(&no))?;
     }

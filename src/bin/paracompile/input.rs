@@ -7,11 +7,14 @@ use std::process::ExitCode;
 use paracompile::cost::{CostError, CostOverrides, CostTable, read_overrides};
 use paracompile::import::{Convolutions, Heads, ImportOptions, Imported, Warning, import};
 use paracompile::ir::VerifiedGraph;
+use paracompile::kernels::is_kernel_graph;
 use paracompile::soc::{Soc, SocError};
+
+pub(crate) use paracompile::plan::counted;
 
 use crate::args::DimArgs;
 use crate::failure::{Failure, Kind};
-use crate::{model_failure, notes, terminal};
+use crate::{kernels, model_failure, notes, terminal};
 
 /// Prints a result.
 pub(crate) fn printed(text: &str) -> Result<ExitCode, Failure> {
@@ -20,16 +23,10 @@ pub(crate) fn printed(text: &str) -> Result<ExitCode, Failure> {
         .map_err(|error| Failure::from_error(Kind::File, &error))
 }
 
-/// A number and what it counts.
-pub(crate) fn counted(count: usize, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
-}
-
-/// What the user decides about an import.
-pub(crate) fn import_options(dims: &DimArgs) -> Result<ImportOptions, Failure> {
+/// Dimensions or symbols with their values.
+pub(crate) fn bound(dims: &[(String, u64)]) -> Result<BTreeMap<String, u64>, Failure> {
     let mut bound = BTreeMap::new();
-    for (name, value) in &dims.dims {
+    for (name, value) in dims {
         if bound
             .insert(name.clone(), *value)
             .is_some_and(|before| before != *value)
@@ -40,8 +37,13 @@ pub(crate) fn import_options(dims: &DimArgs) -> Result<ImportOptions, Failure> {
             ));
         }
     }
+    Ok(bound)
+}
+
+/// What the user decides about an import.
+pub(crate) fn import_options(dims: &DimArgs) -> Result<ImportOptions, Failure> {
     Ok(ImportOptions {
-        dims: bound,
+        dims: bound(&dims.dims)?,
         convolutions: if dims.as_written {
             Convolutions::AsWritten
         } else {
@@ -56,6 +58,9 @@ pub(crate) fn import_options(dims: &DimArgs) -> Result<ImportOptions, Failure> {
 
 /// Reads a model, and says on standard error what was noticed, unless `quiet`.
 pub(crate) fn model(path: &Path, dims: &DimArgs, quiet: bool) -> Result<Imported, Failure> {
+    if is_kernel_graph(path) {
+        return kernels::model(path, dims);
+    }
     let imported = import(path, &import_options(dims)?)
         .map_err(|error| model_failure::picture(&error, path))?;
     warn(&imported.warnings, quiet);
@@ -179,9 +184,31 @@ pub(crate) fn costs(
                 "costs belong to one model and its --dim bindings: write them with paracompile costs for this one",
             )
         }
+        (CostError::OtherDims { expected, found }, Some(path)) => {
+            Failure::from_error(Kind::Profile, &error).at(path).with_help(other_dims(expected, found))
+        }
         (CostError::Overrides(_), Some(path)) => {
             Failure::from_error(Kind::Profile, &error).at(path)
         }
         _ => Failure::from_error(Kind::Profile, &error),
     })
+}
+
+/// What to do about costs of other dimensions.
+fn other_dims(expected: &BTreeMap<String, u64>, found: &BTreeMap<String, u64>) -> String {
+    let options = |dims: &BTreeMap<String, u64>| {
+        let options = dims.iter();
+        let options = options.map(|(name, extent)| format!("--dim '{name}={extent}'"));
+        options.collect::<Vec<_>>().join(" ")
+    };
+    let measure = "measure again for these: pararun profile";
+    let again = match options(expected) {
+        none if none.is_empty() => format!("{measure} without --dim"),
+        options => format!("{measure} … {options}"),
+    };
+    if found.is_empty() {
+        format!("{again}, or write \"dims\" into the file if it is for them")
+    } else {
+        format!("{again}, or map with {}", options(found))
+    }
 }

@@ -8,19 +8,23 @@ use std::process::ExitCode;
 use paracompile::import::{
     Examined, Folded, Header, Imported, NodePath, Outcome, Problem, UnboundSymbol, examine,
 };
+use paracompile::kernels::is_kernel_graph;
 use paracompile::partition::{Inspection, Segments, fuse, inspect, segment, to_dot};
 use serde_json::{Map, Value, json};
 
 use crate::args::InspectArgs;
 use crate::failure::{Failure, Kind};
 use crate::input::{self, counted, printed};
-use crate::model_failure;
+use crate::{kernels, model_failure};
 
 /// Names of nodes that a line shows.
 const SHOWN: usize = 3;
 
 /// Runs the command.
 pub(crate) fn run(args: &InspectArgs) -> Result<ExitCode, Failure> {
+    if is_kernel_graph(&args.model) {
+        return kernel_graph(args);
+    }
     let options = input::import_options(&args.dims)?;
     let examined = examine(&args.model, &options)
         .map_err(|error| model_failure::picture(&error, &args.model))?;
@@ -36,6 +40,24 @@ pub(crate) fn run(args: &InspectArgs) -> Result<ExitCode, Failure> {
             printed(&incomplete_text(args, &examined, unbound, missing))
         }
     }
+}
+
+fn kernel_graph(args: &InspectArgs) -> Result<ExitCode, Failure> {
+    let options = kernels::options(&args.model, &args.dims)?;
+    let linked = kernels::linked(&args.model, &options)?;
+    let imported = kernels::lowered(&args.model, &linked)?;
+    let segments = segment(fuse(&imported.graph));
+    if args.dot {
+        return printed(&to_dot(&segments));
+    }
+    let inspection = inspect(&imported.graph, &segments);
+    if args.json {
+        let mut value = serde_json::to_value(&inspection).expect("figures and names serialise");
+        value["complete"] = true.into();
+        value["kernels"] = kernels::about_json(&linked.graph);
+        return printed(&text_of(&value));
+    }
+    printed(&(inspection.to_string() + &kernels::about(&linked.graph)))
 }
 
 fn complete(

@@ -8,6 +8,7 @@ mod check;
 mod clock;
 mod compare;
 mod compare_tables;
+mod convert;
 mod costs;
 mod demands;
 mod document;
@@ -18,6 +19,7 @@ mod grid;
 mod input;
 mod inspect;
 mod interrupt;
+mod kernels;
 mod map;
 mod model_failure;
 mod notes;
@@ -107,6 +109,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Compare(args)) => compare::run(&args),
         Some(Command::Report(args)) => page::run(&args),
         Some(Command::Export(args)) => export::run(&args),
+        Some(Command::Convert(args)) => convert::run(&args),
         Some(Command::Solve(args)) => solve::run(&args),
     }
 }

@@ -8,6 +8,7 @@ mod transfer;
 
 mod costs_file;
 mod facts;
+mod kernel_costs;
 mod overrides;
 mod points;
 
@@ -23,6 +24,7 @@ pub use costs_file::{
 pub use error::{CostError, CostsFileError, OverrideDefect, OverrideProblem, TooLong, Unsupported};
 pub use facts::cost_facts;
 pub use features::evaluate;
+pub use kernel_costs::{KernelCost, KernelCosts};
 pub use overrides::CostOverrides;
 pub use paracompile_plan::facts::CostFacts;
 pub use points::PointTables;

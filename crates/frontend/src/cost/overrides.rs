@@ -7,6 +7,7 @@ use paracompile_plan::{Joules, OpClass, Seconds};
 
 use super::costs_file::{CostEntry, CostsFile};
 use super::error::{CostError, OverrideDefect, OverrideProblem};
+use super::kernel_costs::KernelCosts;
 use crate::ir::{OpId, VerifiedGraph};
 use crate::soc::{Processor, ProcessorId, Soc, near_matches, sha256_hex, shown};
 
@@ -14,6 +15,8 @@ use crate::soc::{Processor, ProcessorId, Soc, near_matches, sha256_hex, shown};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CostOverrides {
     file: Option<CostsFile>,
+    /// Costs of kernels by function.
+    kernels: KernelCosts,
     /// Processors that the chip has but that are not chosen.
     left_out: BTreeSet<String>,
 }
@@ -21,21 +24,27 @@ pub struct CostOverrides {
 /// A measured cost, found to belong to an operator and a processor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Overriding {
-    index: usize,
+    /// Its entry; absent for a kernel's.
+    index: Option<usize>,
     pub(super) time: Seconds,
     pub(super) energy: Option<Joules>,
     pub(super) source: Source,
 }
 
 impl Overriding {
-    pub(super) fn no_energy(&self, processor: &Processor, class: OpClass) -> OverrideProblem {
-        OverrideProblem {
-            index: self.index,
+    /// What to say if neither its entry nor the profile knows an energy; `None` for a kernel's, which has no entry.
+    pub(super) fn no_energy(
+        &self,
+        processor: &Processor,
+        class: OpClass,
+    ) -> Option<OverrideProblem> {
+        Some(OverrideProblem {
+            index: self.index?,
             defect: OverrideDefect::NoEnergy {
                 processor: processor.name.clone(),
                 class,
             },
-        }
+        })
     }
 }
 
@@ -44,7 +53,15 @@ impl CostOverrides {
     pub fn of(file: CostsFile) -> Self {
         Self {
             file: Some(file),
-            left_out: BTreeSet::new(),
+            ..Self::default()
+        }
+    }
+
+    /// What this table of kernels says.
+    pub fn of_kernels(kernels: KernelCosts) -> Self {
+        Self {
+            kernels,
+            ..Self::default()
         }
     }
 
@@ -69,9 +86,6 @@ impl CostOverrides {
     /// The digest of a profile with these costs on top.
     pub(super) fn digest(&self, profile: &str) -> String {
         let entries = self.file.as_ref().map_or(&[][..], |file| &file.entries);
-        if entries.is_empty() {
-            return profile.to_owned();
-        }
         let mut lines: Vec<String> = entries
             .iter()
             .map(|entry| {
@@ -79,6 +93,10 @@ impl CostOverrides {
                     .expect("costs are strings and finite numbers under string keys")
             })
             .collect();
+        lines.extend(self.kernels.lines());
+        if lines.is_empty() {
+            return profile.to_owned();
+        }
         lines.sort_unstable();
         sha256_hex(format!("{profile}\n{}\n", lines.join("\n")).as_bytes())
     }
@@ -90,6 +108,15 @@ impl CostOverrides {
         soc: &Soc,
     ) -> Result<BTreeMap<(OpId, ProcessorId), Overriding>, CostError> {
         let mut resolved: BTreeMap<(OpId, ProcessorId), Overriding> = BTreeMap::new();
+        for (id, processor, time) in self.kernels.resolve(graph, soc)? {
+            let overriding = Overriding {
+                index: None,
+                time,
+                energy: None,
+                source: Source::Measured,
+            };
+            resolved.insert((id, processor), overriding);
+        }
         let Some(file) = &self.file else {
             return Ok(resolved);
         };
@@ -97,6 +124,12 @@ impl CostOverrides {
             return Err(CostError::OtherGraph {
                 expected: graph.digest.clone(),
                 found: shown(&file.graph_digest),
+            });
+        }
+        if file.dims != graph.dims {
+            return Err(CostError::OtherDims {
+                expected: graph.dims.clone(),
+                found: file.dims.clone(),
             });
         }
         let mut at_node: BTreeMap<(u32, &[u32]), Vec<OpId>> = BTreeMap::new();
@@ -119,7 +152,7 @@ impl CostOverrides {
                 });
             }
             let overriding = Seconds::new(entry.time_s).map(|time| Overriding {
-                index,
+                index: Some(index),
                 time,
                 energy: entry.energy_j.and_then(Joules::new),
                 source: entry.source,
@@ -127,10 +160,9 @@ impl CostOverrides {
             match (operator, processor, overriding) {
                 (Err(defect), _, _) => report(defect),
                 (Ok(operator), Some(processor), Some(overriding)) => {
-                    match resolved.get(&(operator, processor)) {
-                        Some(earlier) => report(OverrideDefect::Duplicate {
-                            first: earlier.index,
-                        }),
+                    let earlier = resolved.get(&(operator, processor));
+                    match earlier.and_then(|earlier| earlier.index) {
+                        Some(first) => report(OverrideDefect::Duplicate { first }),
                         None => {
                             resolved.insert((operator, processor), overriding);
                         }
@@ -277,6 +309,30 @@ mod tests {
         let measured = CostOverrides::from_json(&file.to_string(), "costs.json").unwrap();
         let error = CostTable::new(&small_graph(), &example(|_| ()), &measured, None).unwrap_err();
         assert!(matches!(error, CostError::OtherGraph { .. }), "{error}");
+    }
+
+    #[test]
+    fn costs_of_other_dimensions_are_refused() {
+        let mut graph = (*small_graph()).clone();
+        graph.dims = [("batch".to_owned(), 64), ("seq".to_owned(), 512)].into();
+        let graph = crate::ir::verify(graph).unwrap();
+        let refusal = |dims: &Value| {
+            let mut file = json!({ "schema": 1, "graph_digest": graph.digest, "entries": [] });
+            file["dims"] = dims.clone();
+            let measured = CostOverrides::from_json(&file.to_string(), "costs.json").unwrap();
+            CostTable::new(&graph, &example(|_| ()), &measured, None).map(drop)
+        };
+        assert_eq!(refusal(&json!({ "batch": 64, "seq": 512 })), Ok(()));
+        let error = refusal(&json!({ "batch": 2, "seq": 16 })).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the measured costs are for batch=2, seq=16, but the model is read with batch=64, seq=512"
+        );
+        let error = refusal(&json!({})).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the measured costs do not say for which dimensions they are, but the model is read with batch=64, seq=512"
+        );
     }
 
     #[test]

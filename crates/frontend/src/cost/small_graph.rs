@@ -104,6 +104,7 @@ pub(super) fn small_graph() -> VerifiedGraph {
     verify(Graph {
         name: "small".to_owned(),
         kind: ModelKind::Onnx,
+        kernels: Vec::new(),
         digest: DIGEST.to_owned(),
         dims: BTreeMap::new(),
         rewrites: Vec::new(),

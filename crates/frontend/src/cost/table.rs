@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use paracompile_plan::facts::OperatorCost;
-use paracompile_plan::plan::Source;
+use paracompile_plan::plan::{ModelKind, Source};
 use paracompile_plan::{
     Bytes, Joules, Milliwatts, Nanojoules, Nanoseconds, OpClass, Seconds, Slowdown,
 };
@@ -76,7 +76,14 @@ impl CostTable {
             let Some(class) = op.class() else { continue };
             for ((processor_id, processor), point) in soc.processors.iter().zip(&points) {
                 let measured = overriding.get(&(id, processor_id));
-                let Some(timed) = time(op, class, point, measured) else {
+                // What a kernel computes is not known, so nothing but a measurement says how long it takes.
+                let timed = match (graph.kind, measured) {
+                    (ModelKind::Kernels, None) => None,
+                    (ModelKind::Kernels, Some(_)) | (ModelKind::Onnx, _) => {
+                        time(op, class, point, measured)
+                    }
+                };
+                let Some(timed) = timed else {
                     continue;
                 };
                 let Some(seconds) = Seconds::new(timed.seconds).filter(is_plausible) else {
@@ -97,7 +104,15 @@ impl CostTable {
                             class,
                         });
                     };
-                    without_energy.push(entry.no_energy(processor, class));
+                    match entry.no_energy(processor, class) {
+                        Some(problem) => without_energy.push(problem),
+                        None => {
+                            return Err(CostError::NoKernelPower {
+                                processor: processor.name.clone(),
+                                class,
+                            });
+                        }
+                    }
                     continue;
                 };
                 operators[id][processor_id.index()] = Some(OperatorCost {
@@ -146,7 +161,10 @@ impl CostTable {
             }
         }
         if !unsupported.is_empty() {
-            return Err(CostError::Unsupported(unsupported));
+            return Err(match graph.kind {
+                ModelKind::Onnx => CostError::Unsupported(unsupported),
+                ModelKind::Kernels => CostError::Unmeasured(unsupported),
+            });
         }
         let table = Self {
             classes: IdMap::from_fn(&graph.ops, |id| graph.ops[id].class()),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use paracompile_plan::plan::ModelKind;
 
-use super::{Op, Tensor, TensorId};
+use super::{KernelCall, Op, Tensor, TensorId};
 use crate::arena::Arena;
 
 /// A network: operators in topological order, and the tensors between them.
@@ -28,4 +28,6 @@ pub struct Graph {
     pub inputs: Vec<TensorId>,
     /// What a frame must leave, in file order.
     pub outputs: Vec<TensorId>,
+    /// What each operator launches, by operator; empty for a network.
+    pub kernels: Vec<KernelCall>,
 }

@@ -1,6 +1,7 @@
 //! The operator graph: what a network computes, without how it was written down.
 
 mod graph;
+mod kernel;
 mod op;
 mod shape;
 mod tensor;
@@ -20,6 +21,7 @@ mod dump;
 pub use control::{Control, Step};
 pub use dump::dump;
 pub use graph::Graph;
+pub use kernel::{KernelCall, KernelOperand};
 pub use op::{Op, OpId, OpKind};
 pub use shape::{DataType, Shape};
 pub use summary::{ClassTotals, Summary};

@@ -310,6 +310,7 @@ mod tests {
         Graph {
             name: "valid".to_owned(),
             kind: ModelKind::Onnx,
+            kernels: Vec::new(),
             digest: String::new(),
             dims: BTreeMap::new(),
             rewrites: Vec::new(),

@@ -310,7 +310,6 @@ mod tests {
         for pointer in [
             "/processors/1/sharing",
             "/processors/1/operating_points",
-            "/processors/1/operating_points/0/models",
             "/processors/1/operating_points/0/models/0/features",
             "/processors/1/operating_points/0/models/0/coefficients",
             "/contention/0/set",

@@ -225,7 +225,8 @@ type Models = BTreeMap<OpClass, Option<Vec<ClassModel>>>;
 
 /// The classes that have a model.
 fn models(reading: &mut Reading, at: &At<'_>) -> Option<Models> {
-    let list = reading.some_of(at, "models", MOST_MODELS, "time model")?;
+    // Without any, the processor runs what was measured on it, and nothing else.
+    let list = reading.list(at, "models", MOST_MODELS)?;
     let mut first: BTreeMap<Option<&str>, BTreeMap<&str, String>> = BTreeMap::new();
     let mut models = Models::new();
     for entry in &list {

@@ -18,6 +18,8 @@ mod dataflow;
 
 mod buffers;
 
+mod kernels;
+
 mod transfers;
 
 mod queues;

@@ -108,6 +108,7 @@ impl Emitter {
                     .collect();
                 reads.sort_unstable();
                 Task {
+                    kernel: None,
                     id: number(task),
                     stage: number(op.stage),
                     queue: compute[index],

@@ -132,13 +132,34 @@ impl Layout {
         self.copies[self.places[buffer as usize].0]
     }
 
-    /// Memory for one copy of a piece.
-    pub(super) fn allocate(&self, piece: usize) -> Result<Store, RunError> {
+    /// Memory for one copy of a piece; `other` is a context that it moves to or from.
+    pub(super) fn allocate(&self, piece: usize, other: Option<usize>) -> Result<Store, RunError> {
         let bytes = self.bytes[piece];
         match self.piece_homes[piece] {
-            Home::Context(context) => Ok(Store::Device(self.contexts[context].allocate(bytes)?)),
+            Home::Context(context) => {
+                let other = other.map(|other| &*self.contexts[other]);
+                let memory = self.contexts[context].allocate_beside(other, bytes)?;
+                Ok(Store::Device(memory))
+            }
             Home::Host => Ok(Store::Host(Arc::new(Mutex::new(vec![0; bytes])))),
         }
+    }
+
+    /// By piece, a context that it moves to or from.
+    pub(super) fn partners(&self, plan: &Plan) -> Vec<Option<usize>> {
+        let mut partners = vec![None; self.piece_homes.len()];
+        for transfer in &plan.transfers {
+            let [from, to] = [transfer.from_buffer, transfer.to_buffer]
+                .map(|buffer| self.places[buffer as usize].0);
+            if let (Home::Context(source), Home::Context(target)) =
+                (self.piece_homes[from], self.piece_homes[to])
+                && source != target
+            {
+                partners[from] = Some(target);
+                partners[to] = Some(source);
+            }
+        }
+        partners
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! `order` dissolves the plan's markers into waits of nodes on nodes, `planned` resolves tasks, `memory` decides which buffers are one and
 //! allocates them, `prepare` builds launches for every copy, `stream` enqueues frames and takes the times of their events.
+//! Tasks of GPUs go by way of a thread that waits for the host's part in their stead: `dispatch`.
 //! What crosses contexts goes through the host: `moves`.
 
 mod bare;
@@ -12,7 +13,13 @@ mod completion;
 
 mod delay;
 
+mod dispatch;
+
+mod enqueue;
+
 mod error;
+
+mod fired;
 
 mod memory;
 
@@ -38,7 +45,7 @@ pub use memory::{Bound, Sharing};
 pub use order::{After, Node, Order, StageEnds, Work, order};
 pub use outcome::{Subject, measured};
 pub use planned::{Lookup, Planned, Source};
-pub use prepare::{Options, Port, Prepared, prepare};
+pub use prepare::{Enqueueing, Options, Port, Prepared, prepare};
 pub use stream::{Feed, Mode, Request, Sink};
 pub use timeline::{Frame, Overtaken, Span, Timeline};
 

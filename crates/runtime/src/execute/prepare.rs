@@ -11,7 +11,7 @@ use paracompile_plan::plan::{Buffer, BufferKind, Plan};
 
 use crate::launch::{Launch, Place, Places, launches};
 use crate::lower::{Lowered, Phase, Scratch, Spec, Unsupported, Wire, joins_blocks, lower_task};
-use crate::opencl::{Context, Doing, Memory, OpenclError, QueueOrder, write};
+use crate::opencl::{Context, DeviceKind, Doing, Memory, OpenclError, QueueOrder, write};
 
 use super::RunError;
 use super::clock::{Clock, offset};
@@ -31,6 +31,33 @@ pub struct Options {
     pub delays: Option<Delays>,
     /// Whose devices share a context.
     pub sharing: Sharing,
+    /// When tasks that wait for the host are enqueued.
+    pub enqueueing: Enqueueing,
+    /// A frame, and a task that fails in it, to try out what becomes of the run.
+    pub fault: Option<(usize, u32)>,
+}
+
+/// When tasks that wait for another context or for a move are enqueued.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Enqueueing {
+    /// Ahead on CPUs, whose driver is quick about it, and when they are ready on GPUs.
+    #[default]
+    ByDevice,
+    /// Ahead, behind an event that the host ends.
+    Ahead,
+    /// When what they wait for has ended.
+    WhenReady,
+}
+
+impl Enqueueing {
+    fn is_ahead(self, kind: DeviceKind) -> bool {
+        match (self, kind) {
+            (Self::Ahead, _) | (Self::ByDevice, DeviceKind::Cpu) => true,
+            (Self::WhenReady, _) | (Self::ByDevice, DeviceKind::Gpu | DeviceKind::Accelerator) => {
+                false
+            }
+        }
+    }
 }
 
 impl Options {
@@ -40,6 +67,8 @@ impl Options {
             depth: (plan.stages.len() + 2).next_power_of_two(),
             delays: None,
             sharing: Sharing::default(),
+            enqueueing: Enqueueing::default(),
+            fault: None,
         }
     }
 }
@@ -67,6 +96,8 @@ pub struct Prepared {
     pub(super) delays: BTreeMap<u32, Vec<Launch>>,
     /// Contexts, other than that of a task itself, of tasks that wait for it, by node.
     pub(super) foreign: Vec<Vec<usize>>,
+    /// Whether tasks are enqueued before all that they wait for has ended, by context.
+    pub(super) is_ahead: Vec<bool>,
     /// Whether the host waits for the node, by node: a stage ends with it.
     pub(super) is_last: Vec<bool>,
     /// What people call the nodes.
@@ -161,7 +192,7 @@ pub fn prepare(
             }
         }
     }
-    builder.finish(order, nodes, labels, options, &lookup, count)
+    builder.finish(bound, order, nodes, labels, options, &lookup, count)
 }
 
 fn resolve<'p>(plan: &Plan, lookup: &Lookup<'p>) -> Result<Vec<Planned<'p>>, RunError> {
@@ -326,6 +357,7 @@ impl<'b> Builder<'b> {
                 is_used[self.layout.places[index].0] = true;
             }
         }
+        let partners = self.layout.partners(self.plan);
         for (piece, is_used) in is_used.into_iter().enumerate() {
             let copies = if is_used {
                 self.layout.copies[piece]
@@ -334,7 +366,7 @@ impl<'b> Builder<'b> {
             };
             let mut stores = Vec::new();
             for _ in 0..copies {
-                stores.push(self.layout.allocate(piece)?);
+                stores.push(self.layout.allocate(piece, partners[piece])?);
                 let at = match self.layout.piece_homes[piece] {
                     Home::Context(context) => context,
                     Home::Host => self.allocated.len() - 1,
@@ -508,8 +540,19 @@ impl<'b> Builder<'b> {
         Ok(scratch)
     }
 
-    /// By node, the contexts of tasks that wait for it and cannot see its event.
-    fn foreign(&self, order: &Order) -> Vec<Vec<usize>> {
+    /// Whether tasks are enqueued before all that they wait for has ended, by context.
+    fn is_ahead(&self, bound: &[Bound], enqueueing: Enqueueing) -> Vec<bool> {
+        let mut is_ahead = vec![true; self.layout.contexts.len()];
+        for bound in bound {
+            if let Some(&context) = self.layout.context_of.get(&bound.processor) {
+                is_ahead[context] &= enqueueing.is_ahead(bound.device.kind);
+            }
+        }
+        is_ahead
+    }
+
+    /// By node, the contexts of tasks that are enqueued ahead, wait for it, and cannot see its event.
+    fn foreign(&self, order: &Order, is_ahead: &[bool]) -> Vec<Vec<usize>> {
         let own = |node: &Node| match node.work {
             Work::Task(_) => Some(self.context_of_queue(node.queue)),
             Work::Transfer(_) => None,
@@ -521,7 +564,7 @@ impl<'b> Builder<'b> {
                 continue;
             };
             for after in &waiting.after {
-                if own(&order.nodes[after.node]) != Some(context) {
+                if is_ahead[context] && own(&order.nodes[after.node]) != Some(context) {
                     foreign[after.node].insert(context);
                 }
             }
@@ -534,6 +577,7 @@ impl<'b> Builder<'b> {
 
     fn finish(
         mut self,
+        bound: &[Bound],
         order: Order,
         nodes: Vec<Enqueued>,
         labels: Vec<String>,
@@ -563,13 +607,15 @@ impl<'b> Builder<'b> {
             }
         }
         let graph = &lookup.program().imported.graph;
-        let foreign = self.foreign(&order);
+        let is_ahead = self.is_ahead(bound, options.enqueueing);
+        let foreign = self.foreign(&order, &is_ahead);
         let mut is_last = vec![false; order.nodes.len()];
         for after in order.stages.iter().flat_map(|stage| &stage.end) {
             is_last[after.node] = true;
         }
         let prepared = Prepared {
             foreign,
+            is_ahead,
             is_last,
             inputs: ports(self.plan, lookup, &graph.inputs, BufferKind::Input)?,
             outputs: ports(self.plan, lookup, &graph.outputs, BufferKind::Output)?,

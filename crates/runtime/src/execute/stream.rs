@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use opencl3::event::Event;
 use opencl3::types::cl_event;
 
 use crate::opencl::{Doing, OpenclError, code_name, read, write};
@@ -12,12 +11,13 @@ use crate::opencl::{Doing, OpenclError, code_name, read, write};
 use super::RunError;
 use super::completion::{Completion, Countdown, Signal};
 use super::delay::Delays;
+use super::dispatch::{Dispatcher, Step};
+use super::fired::{Fired, Launched, Running};
 use super::memory::Store;
 use super::moves::Move;
 use super::order::{After, Order, Work};
 use super::prepare::{Enqueued, Prepared};
 use super::timeline::{Frame, Span, Timeline};
-use super::watch::{Watcher, notify};
 
 /// When frames are admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,6 +120,23 @@ impl Prepared {
             .collect()
     }
 
+    /// Whether a task launches nothing.
+    pub(super) fn is_nothing(&self, node: usize) -> bool {
+        match &self.nodes[node] {
+            Enqueued::Task { variants, .. } => variants.iter().all(Vec::is_empty),
+            Enqueued::Move { .. } => false,
+        }
+    }
+
+    /// Submits what was put into a queue.
+    pub(super) fn flush(&self, queue: u32) -> Result<(), OpenclError> {
+        self.queues[queue as usize]
+            .as_ref()
+            .map_or(Ok(()), |queue| {
+                queue.flush().doing(|| "submitting a frame".to_owned())
+            })
+    }
+
     /// Where a buffer lies for a frame, and its first byte there.
     fn store(&self, buffer: u32, frame: usize) -> (&Store, usize) {
         let (piece, offset) = self.layout.places[buffer as usize];
@@ -135,22 +152,26 @@ impl Prepared {
         sink: Option<Sink<'s>>,
     ) -> Result<Timeline, RunError> {
         let window = self.options.depth + self.order.deepest as usize + 1;
-        let mut stream = Stream {
-            prepared: self,
-            request,
-            window: (0..window).map(|_| Vec::new()).collect(),
-            admitted: vec![(0, 0); window],
-            timeline: Timeline::default(),
-            ended: Arc::new(Ended::default()),
-            feed,
-            sink,
-            random: self.options.delays.map_or(0, Delays::seed) | 1,
-        };
-        let result = stream.run();
-        if result.is_err() {
-            stream.give_up();
-        }
-        result.map(|()| stream.timeline)
+        std::thread::scope(|scope| {
+            let dispatcher = |&is_ahead: &bool| (!is_ahead).then(|| Dispatcher::start(scope, self));
+            let mut stream = Stream {
+                prepared: self,
+                request,
+                window: (0..window).map(|_| Vec::new()).collect(),
+                admitted: vec![(0, 0); window],
+                timeline: Timeline::default(),
+                dispatchers: self.is_ahead.iter().map(dispatcher).collect(),
+                ended: Arc::new(Ended::default()),
+                feed,
+                sink,
+                random: self.options.delays.map_or(0, Delays::seed) | 1,
+            };
+            let result = stream.run();
+            if result.is_err() {
+                stream.give_up();
+            }
+            result.map(|()| stream.timeline)
+        })
     }
 }
 
@@ -161,18 +182,6 @@ struct Ended {
     changed: Condvar,
 }
 
-/// A node of a frame under way.
-struct Fired {
-    /// Its queue.
-    queue: u32,
-    /// The first and last event, of a task.
-    events: Option<(Event, Option<Event>)>,
-    /// The end, of a move.
-    completion: Option<Arc<Completion>>,
-    /// Events of other contexts that stand for its end.
-    signals: Vec<(usize, Arc<Signal>)>,
-}
-
 struct Stream<'s> {
     prepared: &'s Prepared,
     request: Request<'s>,
@@ -180,6 +189,8 @@ struct Stream<'s> {
     window: Vec<Vec<Fired>>,
     admitted: Vec<(i64, i64)>,
     timeline: Timeline,
+    /// By context; none where tasks are enqueued ahead.
+    dispatchers: Vec<Option<Dispatcher>>,
     ended: Arc<Ended>,
     feed: Option<Feed<'s>>,
     sink: Option<Sink<'s>>,
@@ -228,15 +239,12 @@ impl Stream<'_> {
             let fired = self.fire(frame, node)?;
             self.window[slot].push(fired);
         }
-        for queue in self.prepared.queues.iter().flatten() {
-            queue.flush().doing(|| "submitting a frame".to_owned())?;
+        for queue in 0..self.prepared.queues.len() {
+            self.prepared
+                .flush(u32::try_from(queue).unwrap_or(u32::MAX))?;
         }
         self.admitted[slot] = (admitted, self.prepared.clock.now() - admitted);
         Ok(())
-    }
-
-    fn watcher(&self, queue: u32) -> Option<&Watcher> {
-        self.prepared.watchers[queue as usize].as_ref()
     }
 
     /// Calls `then` when a node has ended.
@@ -245,17 +253,8 @@ impl Stream<'_> {
         fired: &Fired,
         then: impl FnOnce(super::completion::Ended) + Send + 'static,
     ) -> Result<(), OpenclError> {
-        match (&fired.completion, &fired.events) {
-            (Some(completion), _) => {
-                completion.when_ended(then);
-                Ok(())
-            }
-            (None, Some((first, last))) => {
-                let event = last.as_ref().unwrap_or(first).get();
-                notify(self.watcher(fired.queue), event, then)
-            }
-            (None, None) => Ok(()),
-        }
+        let watcher = self.prepared.watchers[fired.queue as usize].as_ref();
+        fired.when_ended(watcher, then)
     }
 
     /// What node `node` of frame `frame` waits for and may still be under way.
@@ -270,47 +269,7 @@ impl Stream<'_> {
 
     fn fire(&mut self, frame: usize, node: usize) -> Result<Fired, RunError> {
         match &self.prepared.nodes[node] {
-            Enqueued::Task {
-                queue,
-                context,
-                variants,
-            } => {
-                let wait: Vec<cl_event> = self
-                    .waits(frame, node)
-                    .filter_map(|fired| fired.handle(*context))
-                    .collect();
-                let queue_of = self.prepared.queues[*queue as usize].as_ref();
-                let queue_of = queue_of.expect("tasks are on compute queues");
-                let mut events: Option<(Event, Option<Event>)> = None;
-                // A delay counts as the beginning of its task.
-                if let Some(delays) = self.prepared.delays.get(queue) {
-                    self.random = next(self.random);
-                    let pick = self
-                        .prepared
-                        .options
-                        .delays
-                        .map(|delays| delays.pick(self.random));
-                    if let Some(delay) = pick.and_then(|pick| delays.get(pick)) {
-                        events = Some((delay.enqueue(queue_of, &wait)?, None));
-                    }
-                }
-                let launches = &variants[frame % variants.len()];
-                for launch in launches {
-                    events = Some(match events {
-                        None => (launch.enqueue(queue_of, &wait)?, None),
-                        Some((first, _)) => (first, Some(launch.enqueue(queue_of, &[])?)),
-                    });
-                }
-                let events = if let Some(events) = events {
-                    events
-                } else {
-                    // SAFETY: the events of the list live.
-                    #[expect(unsafe_code, reason = "enqueueing is unsafe by signature")]
-                    let marker = unsafe { queue_of.enqueue_marker_with_wait_list(&wait) };
-                    (marker.doing(|| "enqueueing a marker".to_owned())?, None)
-                };
-                self.fired_task(node, events)
-            }
+            &Enqueued::Task { queue, context, .. } => self.fire_task(frame, node, queue, context),
             Enqueued::Move {
                 mover,
                 from,
@@ -360,83 +319,142 @@ impl Stream<'_> {
                 completion.when_ended(move |_| ended.tell());
                 Ok(Fired {
                     queue: self.prepared.order.nodes[node].queue,
-                    events: None,
-                    completion: Some(completion),
+                    what: Running::Move(completion),
                     signals,
                 })
             }
         }
     }
 
-    /// A task that was enqueued, with what stands for its end elsewhere.
-    fn fired_task(&self, node: usize, events: (Event, Option<Event>)) -> Result<Fired, RunError> {
-        let last = events.1.as_ref().unwrap_or(&events.0).get();
-        let queue = self.prepared.order.nodes[node].queue;
-        let watcher = self.watcher(queue);
+    /// Enqueues a task, or hands it to whoever does that when it is ready.
+    fn fire_task(
+        &mut self,
+        frame: usize,
+        node: usize,
+        queue: u32,
+        context: usize,
+    ) -> Result<Fired, RunError> {
+        // A delay counts as the beginning of its task.
+        let delay = self.prepared.options.delays.map(|delays| {
+            self.random = next(self.random);
+            delays.pick(self.random)
+        });
+        let launched = Arc::new(Launched::default());
+        let watcher = self.prepared.watchers[queue as usize].as_ref();
+        match &self.dispatchers[context] {
+            Some(dispatcher) => {
+                let step = Step {
+                    queue,
+                    node,
+                    frame,
+                    delay,
+                    after: Vec::new(),
+                    is_ready: Arc::default(),
+                    launched: Arc::clone(&launched),
+                };
+                self.dispatch(dispatcher, step, context)?;
+            }
+            None => {
+                let waits = self.waits(frame, node);
+                let wait: Vec<cl_event> = waits.filter_map(|fired| fired.handle(context)).collect();
+                let events = self.prepared.enqueue(node, frame, delay, &wait)?;
+                launched.enqueued(Ok(events), watcher)?;
+            }
+        }
         let mut signals = Vec::new();
         for &other in &self.prepared.foreign[node] {
             let signal = Arc::new(Signal::new(&self.prepared.layout.contexts[other])?);
             signals.push((other, Arc::clone(&signal)));
-            notify(watcher, last, move |ended| signal.end(ended))?;
+            launched.when_ended(watcher, move |ended| signal.end(ended))?;
         }
         if self.prepared.is_last[node] {
             let ended = Arc::clone(&self.ended);
-            notify(watcher, last, move |_| ended.tell())?;
+            launched.when_ended(watcher, move |_| ended.tell())?;
         }
-        if !self.prepared.foreign[node].is_empty()
-            && let Enqueued::Task { queue, .. } = &self.prepared.nodes[node]
-            && let Some(queue) = &self.prepared.queues[*queue as usize]
-        {
-            queue.flush().doing(|| "submitting a frame".to_owned())?;
+        if !signals.is_empty() && self.dispatchers[context].is_none() {
+            self.prepared.flush(queue)?;
         }
         Ok(Fired {
             queue,
-            events: Some(events),
-            completion: None,
+            what: Running::Task(context, launched),
             signals,
         })
+    }
+
+    /// Hands a task to the thread that enqueues it when what it waits for on the host has ended.
+    fn dispatch(
+        &self,
+        dispatcher: &Dispatcher,
+        mut step: Step,
+        context: usize,
+    ) -> Result<(), RunError> {
+        let mut elsewhere = Vec::new();
+        for fired in self.waits(step.frame, step.node) {
+            match &fired.what {
+                Running::Task(own, launched) if *own == context => {
+                    step.after.push(Arc::clone(launched));
+                }
+                Running::Task(..) | Running::Move(_) => elsewhere.push(fired),
+            }
+        }
+        let is_ready = Arc::clone(&step.is_ready);
+        let waker = dispatcher.waker();
+        let countdown = Countdown::new(elsewhere.len() + 1, move |ended| {
+            // Counted down once.
+            let _again = is_ready.set(ended);
+            waker.wake();
+        });
+        dispatcher.send(step);
+        for fired in elsewhere {
+            let countdown = Arc::clone(&countdown);
+            self.when_ended(fired, move |ended| countdown.tick(ended))?;
+        }
+        countdown.tick(Ok(()));
+        Ok(())
     }
 
     /// Waits until frame `frame` is complete, and takes its times and outputs.
     fn retire(&mut self, frame: usize) -> Result<(), RunError> {
         let slot = frame % self.window.len();
         let mut last_progress = Instant::now();
-        let mut open = usize::MAX;
+        // Nodes before this one have ended: drivers are asked about few, since they let nobody enqueue meanwhile.
+        let mut next = 0;
+        let mut is_late = false;
         loop {
             let seen = *self.ended.count.lock().expect("no holder panics");
-            let mut left = 0;
-            let mut first_open = None;
-            for (node, fired) in self.window[slot].iter().enumerate() {
+            let before = next;
+            while let Some(fired) = self.window[slot].get(next) {
                 match fired.ended()? {
-                    Some(Ok(())) => {}
+                    Some(Ok(())) => next += 1,
                     Some(Err(_)) => return Err(self.failure(frame)),
-                    None => {
-                        left += 1;
-                        first_open.get_or_insert(node);
-                    }
+                    None => break,
                 }
             }
-            let Some(first_open) = first_open else {
+            if next == self.window[slot].len() {
                 break;
-            };
-            if left < open {
-                open = left;
+            }
+            // One that failed need not be the first that has not ended.
+            if is_late && self.has_failed(slot)? {
+                return Err(self.failure(frame));
+            }
+            if next > before {
                 last_progress = Instant::now();
             }
             if last_progress.elapsed() > self.request.patience {
                 return Err(RunError::Stuck {
                     frame,
-                    command: self.prepared.labels[first_open].clone(),
+                    command: self.prepared.labels[next].clone(),
                     seconds: self.request.patience.as_secs(),
                 });
             }
-            self.ended.wait(seen);
+            is_late = !self.ended.wait(seen);
         }
-        let (admitted, enqueueing) = self.admitted[slot];
-        let spans = self.window[slot].iter().enumerate();
-        let spans = spans
-            .map(|(node, fired)| self.span(node, fired))
-            .collect::<Result<_, _>>()?;
+        let (admitted, mut enqueueing) = self.admitted[slot];
+        let mut spans = Vec::new();
+        for (node, fired) in self.window[slot].iter().enumerate() {
+            enqueueing += fired.host_ns();
+            spans.push(self.span(node, fired, &spans)?);
+        }
         self.timeline.frames.push(Frame {
             admitted,
             enqueueing,
@@ -448,18 +466,33 @@ impl Stream<'_> {
         Ok(())
     }
 
-    fn span(&self, node: usize, fired: &Fired) -> Result<Span, RunError> {
-        if let Some((start, end)) = fired.completion.as_ref().and_then(|done| done.span()) {
-            return Ok(Span { start, end });
+    /// Whether a node of a frame failed.
+    fn has_failed(&self, slot: usize) -> Result<bool, OpenclError> {
+        for fired in &self.window[slot] {
+            if matches!(fired.ended()?, Some(Err(_))) {
+                return Ok(true);
+            }
         }
-        let Some((first, last)) = &fired.events else {
-            return Ok(Span::default());
+        Ok(false)
+    }
+
+    /// When a node ran; `before` are the spans of the nodes before it in its frame.
+    fn span(&self, node: usize, fired: &Fired, before: &[Span]) -> Result<Span, RunError> {
+        let launched = match &fired.what {
+            Running::Move(completion) => {
+                let (start, end) = completion.span().unwrap_or_default();
+                return Ok(Span { start, end });
+            }
+            Running::Task(_, launched) => launched,
         };
+        if self.prepared.is_nothing(node) {
+            // Drivers disagree about the times of markers.
+            let frame = self.timeline.frames.len();
+            let end = self.ready(frame, node, before);
+            return Ok(Span { start: end, end });
+        }
         let offset = self.prepared.offsets[self.prepared.order.nodes[node].queue as usize];
-        let doing = || "asking for the times of a task".to_owned();
-        let start = first.profiling_command_start().doing(doing)?;
-        let end = last.as_ref().unwrap_or(first);
-        let end = end.profiling_command_end().doing(doing)?;
+        let (start, end) = launched.times()?;
         let host = |device: u64| {
             i64::try_from(device)
                 .unwrap_or(i64::MAX)
@@ -469,6 +502,23 @@ impl Stream<'_> {
             start: host(start),
             end: host(end),
         })
+    }
+
+    /// When all had ended that comes before a node on its queue or that it waits for.
+    fn ready(&self, frame: usize, node: usize, before: &[Span]) -> i64 {
+        let nodes = &self.prepared.order.nodes;
+        let queue = nodes[node].queue;
+        let earlier = (0..node).rev().find(|&other| nodes[other].queue == queue);
+        let earlier = earlier.map(|other| before[other].end);
+        let waits = nodes[node].after.iter().filter_map(|after| {
+            let back = after.back as usize;
+            match back {
+                0 => before.get(after.node).map(|span| span.end),
+                _ => Some(self.timeline.frames[frame.checked_sub(back)?].spans[after.node].end),
+            }
+        });
+        let admitted = self.admitted[frame % self.admitted.len()].0;
+        waits.chain(earlier).fold(admitted, i64::max)
     }
 
     /// The command that failed first: others fail because they wait for it.
@@ -519,41 +569,14 @@ impl Ended {
         self.changed.notify_all();
     }
 
-    /// Waits until something ended since `seen`, or for a moment.
-    fn wait(&self, seen: u64) {
+    /// Waits until something ended since `seen`, or for a moment; whether something did.
+    fn wait(&self, seen: u64) -> bool {
         const MOMENT: Duration = Duration::from_millis(5);
         let count = self.count.lock().expect("no holder panics");
-        if *count == seen {
-            drop(self.changed.wait_timeout(count, MOMENT));
-        }
-    }
-}
-
-impl Fired {
-    /// The event that stands for its end in a context.
-    fn handle(&self, context: usize) -> Option<cl_event> {
-        let signal = self.signals.iter().find(|(other, _)| *other == context);
-        match (signal, &self.events) {
-            (Some((_, signal)), _) => Some(signal.handle()),
-            (None, Some((first, last))) => Some(last.as_ref().unwrap_or(first).get()),
-            (None, None) => None,
-        }
-    }
-
-    fn ended(&self) -> Result<Option<super::completion::Ended>, OpenclError> {
-        if let Some(completion) = &self.completion {
-            return Ok(completion.ended());
-        }
-        let Some((first, last)) = &self.events else {
-            return Ok(Some(Ok(())));
-        };
-        let status = last.as_ref().unwrap_or(first).command_execution_status();
-        let status = status.doing(|| "asking how a task does".to_owned())?.0;
-        Ok(match status {
-            0 => Some(Ok(())),
-            code if code < 0 => Some(Err(code)),
-            _ => None,
-        })
+        let waited = self
+            .changed
+            .wait_timeout_while(count, MOMENT, |count| *count == seen);
+        !waited.expect("no holder panics").1.timed_out()
     }
 }
 

@@ -34,6 +34,11 @@ pub enum InputProblem {
         /// The name before the file.
         name: String,
     },
+    /// A name and no file.
+    NoFile {
+        /// The name.
+        name: String,
+    },
     /// More files than inputs.
     TooMany {
         /// The first file too many.
@@ -80,6 +85,7 @@ impl fmt::Display for InputProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown { name } => write!(f, "input `{name}`: the model has no such input"),
+            Self::NoFile { name } => write!(f, "input `{name}`: no file behind the `=`"),
             Self::TooMany { file } => {
                 write!(f, "{}: the model has no further input", file.display())
             }
@@ -135,6 +141,7 @@ pub fn gather(
                     dtype,
                 }
             }),
+            None if is_named(&problems, &value.name) => continue,
             None => Err(InputProblem::Missing { name: name() }),
         };
         match tensor {
@@ -153,6 +160,13 @@ pub fn gather(
         problems,
         inputs: lines.collect(),
     })
+}
+
+/// Whether a problem tells already that an input has no file.
+fn is_named(problems: &[InputProblem], input: &str) -> bool {
+    problems
+        .iter()
+        .any(|problem| matches!(problem, InputProblem::NoFile { name } if name == input))
 }
 
 fn inputs(program: &Program) -> Vec<ValueId> {
@@ -175,6 +189,12 @@ fn assign(
     };
     let mut in_order = Vec::new();
     for text in given {
+        if let Some(name) = text.strip_suffix('=').filter(|_| !Path::new(text).exists()) {
+            problems.push(InputProblem::NoFile {
+                name: name.to_owned(),
+            });
+            continue;
+        }
         // Names of tensors and of files may hold `=` themselves: the longest name that the model has counts.
         let splits = text
             .rmatch_indices('=')

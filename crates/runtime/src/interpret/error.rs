@@ -16,7 +16,7 @@ pub enum InterpretError {
     #[error(transparent)]
     Payload(#[from] PayloadError),
     /// Weights that whoever provides them cannot provide.
-    #[error("{0}")]
+    #[error(transparent)]
     Weights(Box<dyn std::error::Error + Send + Sync>),
     /// The device's failure.
     #[error(transparent)]

@@ -61,3 +61,6 @@ pub use site::{Operand, Site, Spec, Target, TargetKind, Unsupported};
 pub use steps::{Argument, Lowered, Phase, Scratch, Source, Step};
 pub use task::{Task, Wire, lower_task};
 pub use tuning::{GroupTile, RegisterTile, Tuning};
+
+pub(crate) use panels::approximate;
+pub(crate) use tiled::STARTING_DEPTH;

@@ -137,7 +137,8 @@ pub(super) fn best(
 }
 
 #[expect(clippy::cast_precision_loss, reason = "estimates are approximate")]
-pub(super) fn approximate(count: usize) -> f64 {
+/// A count in an estimate.
+pub(crate) fn approximate(count: usize) -> f64 {
     count as f64
 }
 

@@ -16,7 +16,7 @@ const TILED: Source = Source {
 };
 
 /// What a step of the depth costs beside its multiplications, in positions of the depth of one tile.
-const STARTING_DEPTH: f64 = 64.0;
+pub(crate) const STARTING_DEPTH: f64 = 64.0;
 
 /// What another launch costs, in multiplications of a compute unit.
 const LAUNCH: f64 = 300_000.0;
@@ -195,14 +195,19 @@ fn best(products: &Products, target: &Target) -> (GroupTile, usize) {
 fn time(products: &Products, tile: GroupTile, parts: usize, target: &Target) -> f64 {
     let tiles = products.rows.div_ceil(tile.rows) * products.columns.div_ceil(tile.columns);
     let groups = tiles * products.each.len() * parts;
-    let waves = groups.div_ceil(target.compute_units * tile.resident) * tile.resident;
     let depth = approximate(products.depth) / approximate(parts) + STARTING_DEPTH;
-    let tile_time = approximate(tile.rows * tile.columns) * depth / tile.rate;
+    let work = approximate(tile.rows * tile.columns) * depth;
+    // A unit with few groups waits for memory; with many it is busy.
+    let each = groups.div_ceil(target.compute_units);
+    let computing = match tile.alone {
+        Some(alone) => (work / alone).max(approximate(each) * work / tile.rate),
+        None => approximate(each.next_multiple_of(tile.resident)) * work / tile.rate,
+    };
     let written = if parts == 1 {
         0.0
     } else {
         let elements = approximate(products.rows * products.columns * products.each.len());
         LAUNCH + elements * approximate(parts) * PART_ELEMENT
     };
-    approximate(waves) * tile_time + written
+    computing + written
 }

@@ -42,17 +42,21 @@ pub struct GroupTile {
     pub resident: usize,
     /// Multiplications and additions in a unit of time when all compute units are busy, relative to other tiles.
     pub rate: f64,
+    /// The same of a group that has a compute unit to itself; absent where nobody has measured it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alone: Option<f64>,
 }
 
 impl RegisterTile {
     /// Whether kernels can work in it.
     pub fn is_valid(&self) -> bool {
         const MOST: usize = 32;
-        (1..=MOST).contains(&self.rows)
-            && (1..=MOST).contains(&self.vectors)
-            && self.rate.is_finite()
-            && self.rate > 0.0
+        (1..=MOST).contains(&self.rows) && (1..=MOST).contains(&self.vectors) && is_rate(self.rate)
     }
+}
+
+fn is_rate(rate: f64) -> bool {
+    rate.is_finite() && rate > 0.0
 }
 
 impl GroupTile {
@@ -79,8 +83,8 @@ impl GroupTile {
             && self.columns_each <= self.columns
             && self.items() >= self.rows.max(self.columns).max(self.depth)
             && (1..=MOST).contains(&self.resident)
-            && self.rate.is_finite()
-            && self.rate > 0.0
+            && is_rate(self.rate)
+            && self.alone.is_none_or(is_rate)
     }
 
     /// Bytes of local memory: two tiles of each factor.
@@ -106,6 +110,7 @@ impl Tuning {
             columns_each: each,
             resident,
             rate,
+            alone: None,
         };
         // Vectors of eight are those of machines with sixteen registers; longer and shorter ones come with thirty-two.
         let register_tiles = if width == 8 {

@@ -9,10 +9,12 @@ use opencl3::command_queue::{
 };
 use opencl3::context::Context as ClContext;
 use opencl3::device::{CL_DEVICE_TYPE_CPU, Device};
+use opencl3::error_codes::ClError;
+use opencl3::event::Event;
 use opencl3::kernel::Kernel;
 use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, CL_MEM_USE_HOST_PTR, ClMem};
 use opencl3::program::Program;
-use opencl3::types::{CL_BLOCKING, cl_device_id, cl_mem};
+use opencl3::types::{CL_NON_BLOCKING, cl_device_id, cl_mem};
 
 use super::host_bytes::HostBytes;
 use super::{Doing, OpenclError};
@@ -72,6 +74,11 @@ impl Context {
         &self.inner
     }
 
+    /// Whether the host sees its memory without any command.
+    pub fn is_zero_copy(&self) -> bool {
+        self.is_zero_copy
+    }
+
     /// A kernel whose arguments are not set yet; its program is built when it is first asked for.
     pub fn kernel(
         &self,
@@ -128,14 +135,26 @@ impl Context {
 
     /// Memory of `bytes` bytes; a tensor without elements has one byte.
     pub fn allocate(&self, bytes: usize) -> Result<Arc<Memory>, OpenclError> {
+        self.allocate_beside(None, bytes)
+    }
+
+    /// The same for what moves to or from `other`: where the host shares this memory, the driver of the other one pins it.
+    pub fn allocate_beside(
+        &self,
+        other: Option<&Self>,
+        bytes: usize,
+    ) -> Result<Arc<Memory>, OpenclError> {
         let no_memory = || OpenclError::OutOfMemory {
             doing: format!("allocating {bytes} bytes"),
             name: "no memory on the host".to_owned(),
         };
-        let shared = if self.is_zero_copy {
-            Some(HostBytes::zeroed(bytes).ok_or_else(no_memory)?)
-        } else {
-            None
+        let shared = match other.filter(|other| !other.is_zero_copy) {
+            _ if !self.is_zero_copy => None,
+            Some(other) => {
+                let queue = other.queue(other.first_device(), QueueOrder::InOrder)?;
+                Some(HostBytes::pinned(&other.inner, queue, bytes)?)
+            }
+            None => Some(HostBytes::zeroed(bytes).ok_or_else(no_memory)?),
         };
         let (flags, pointer) = match &shared {
             Some(host) => (CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, host.pointer()),
@@ -270,12 +289,12 @@ pub fn write(
         unsafe_code,
         reason = "OpenCL's own call, since the wrapper asks for a mutable buffer"
     )]
-    // SAFETY: the call blocks, so `bytes` outlives it; OpenCL refuses what does not fit the buffer.
+    // SAFETY: the command is waited for, so `bytes` outlives it; OpenCL refuses what does not fit the buffer.
     let event = unsafe {
         opencl3::command_queue::enqueue_write_buffer(
             queue.get(),
             memory.handle(),
-            CL_BLOCKING,
+            CL_NON_BLOCKING,
             offset,
             bytes.len(),
             bytes.as_ptr().cast(),
@@ -284,8 +303,7 @@ pub fn write(
         )
     }
     .map_err(|code| OpenclError::of_code(code, doing()))?;
-    drop(opencl3::event::Event::new(event));
-    Ok(())
+    wait(queue, &Event::new(event)).doing(doing)
 }
 
 /// Reads as many bytes as `bytes` has from position `offset` on, and waits until it is done.
@@ -295,7 +313,8 @@ pub fn read(
     offset: usize,
     bytes: &mut [u8],
 ) -> Result<(), OpenclError> {
-    let doing = format!("reading {} bytes", bytes.len());
+    let length = bytes.len();
+    let doing = || format!("reading {length} bytes");
     if let Some(pointer) = within(memory, offset, bytes.len()) {
         // SAFETY: the range lies within the memory, and whoever calls has waited for what writes it.
         #[expect(unsafe_code, reason = "devices share these bytes")]
@@ -304,10 +323,17 @@ pub fn read(
         }
         return Ok(());
     }
-    // SAFETY: the call blocks, so `bytes` outlives it; OpenCL refuses what does not fit the buffer.
+    // SAFETY: the command is waited for, so `bytes` outlives it; OpenCL refuses what does not fit the buffer.
     #[expect(unsafe_code, reason = "reading is unsafe by signature")]
     let event =
-        unsafe { queue.enqueue_read_buffer(&memory.buffer, CL_BLOCKING, offset, bytes, &[]) };
-    drop(event.doing(|| doing)?);
-    Ok(())
+        unsafe { queue.enqueue_read_buffer(&memory.buffer, CL_NON_BLOCKING, offset, bytes, &[]) };
+    wait(queue, &event.doing(doing)?).doing(doing)
+}
+
+/// Waits for a command of a queue: drivers let others enqueue meanwhile, which they need not while a call of theirs blocks.
+fn wait(queue: &CommandQueue, event: &Event) -> Result<(), ClError> {
+    let flushed = queue.flush();
+    // Whatever happens, the command must have ended before its bytes go.
+    let waited = event.wait();
+    flushed.and(waited)
 }

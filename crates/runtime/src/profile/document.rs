@@ -15,7 +15,7 @@ use paracompile_frontend::soc::file::{
 };
 use paracompile_frontend::soc::profile_text;
 use paracompile_plan::OpClass;
-use paracompile_plan::plan::{Layout, Source};
+use paracompile_plan::plan::{AS_IT_IS, Layout, Source};
 
 use super::machine::{Machine, Station};
 use super::run::{ProfileError, ProfileReport, ProfileRequest, Profiled};
@@ -176,6 +176,7 @@ fn costs(facts: &Facts<'_>, report: &ProfileReport) -> Vec<(String, CostsFile)> 
             let file = CostsFile {
                 schema: 1,
                 graph_digest: model.program.imported.graph.digest.clone(),
+                dims: model.program.imported.graph.dims.clone(),
                 entries,
             };
             (model.name.clone(), file)
@@ -365,7 +366,7 @@ fn point(station: &Station, power: Option<&super::MeasuredPower>) -> OperatingPo
     // What the host draws at rest belongs to the board.
     let own = power.filter(|_| station.bound.device.kind != DeviceKind::Cpu);
     OperatingPointEntry {
-        name: "measured".to_owned(),
+        name: AS_IT_IS.to_owned(),
         hertz: Number::Plain(megahertz * 1e6),
         volts: None,
         static_w: match (own, power) {

@@ -3,21 +3,24 @@
 //! The way is that of a run, and its code: the end of the launch that wrote the tensor calls back and wakes a thread of the host, which
 //! copies and then completes an event that the reading launch waits for.
 //! Clocks of two platforms cannot be compared, so tensors are sent to and fro, a large one there and a small one back.
+//! A device that shares no memory with the host has something else to launch meanwhile, as it has in a run.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use opencl3::command_queue::CommandQueue;
 use serde::Serialize;
 
+use super::chain::finish;
 use super::machine::{HOST, Machine, Station};
 use super::probe::{flush, probe};
 use super::sampling::{MOVES, Stopped, sample};
 use super::statistics::{line, real};
 use crate::execute::{Clock, Completion, Ended, Move, Mover, Signal, Store, notify};
 use crate::launch::Launch;
-use crate::opencl::OpenclError;
+use crate::opencl::{Context, OpenclError, QueueOrder};
 
 /// Sizes of the tensors that are moved, ascending.
 const SIZES: [usize; 6] = [4, 4 << 10, 32 << 10, 256 << 10, 2 << 20, 8 << 20];
@@ -53,10 +56,12 @@ pub(super) fn links(
     let mut ends = Vec::new();
     for (memory, name) in machine.memories.iter().enumerate() {
         let station = machine.inhabitants(memory).next();
-        ends.push(End::on_device(
-            name,
-            station.expect("a memory has a processor"),
-        )?);
+        let station = station.expect("a memory has a processor");
+        // As in a run, memory that moves to another context lies where that one's driver finds it.
+        let others = (0..machine.memories.len()).filter(|&other| other != memory);
+        let others = others.filter_map(|other| machine.inhabitants(other).next());
+        let other = others.map(|other| &*other.context).next();
+        ends.push(End::on_device(name, station, other)?);
     }
     if machine.io.is_none() {
         ends.push(End {
@@ -66,17 +71,55 @@ pub(super) fn links(
         });
     }
     let mover = Mover::start(&machine.contexts, Clock::start())?;
-    let mut links = Vec::new();
-    for (index, second) in ends.iter().enumerate() {
-        for first in &ends[..index] {
-            let pair = Pair {
-                ends: [first, second],
-                mover: &mover,
-            };
-            links.extend(pair.measure(slot, interrupted)?);
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for end in &ends {
+            if let Some((station, launch)) = &end.device
+                && !station.context.is_zero_copy()
+            {
+                let queue = station
+                    .context
+                    .queue(station.context.first_device(), QueueOrder::InOrder)?;
+                let is_over = &is_over;
+                scope.spawn(move || keep_busy(&queue, launch, is_over));
+            }
         }
+        let measure = || {
+            let mut links = Vec::new();
+            for (index, second) in ends.iter().enumerate() {
+                for first in &ends[..index] {
+                    let pair = Pair {
+                        ends: [first, second],
+                        mover: &mover,
+                    };
+                    links.extend(pair.measure(slot, interrupted)?);
+                }
+            }
+            Ok(links)
+        };
+        let links = measure();
+        is_over.store(true, Ordering::Relaxed);
+        links
+    })
+}
+
+/// Launches on a queue of its own at the pace of a network of short operators: in a run the host's thread for moves shares the driver with
+/// the one that enqueues.
+fn keep_busy(queue: &CommandQueue, launch: &Launch, is_over: &AtomicBool) {
+    const EVERY: Duration = Duration::from_micros(50);
+    const AHEAD: usize = 64;
+    let mut count = 0_usize;
+    let mut next = Instant::now();
+    while !is_over.load(Ordering::Relaxed) {
+        count += 1;
+        // A driver that fails here fails where it is measured.
+        let is_sent = launch.enqueue(queue, &[]).is_ok() && flush(queue).is_ok();
+        if !is_sent || (count.is_multiple_of(AHEAD) && finish(queue).is_err()) {
+            return;
+        }
+        next = (next + EVERY).max(Instant::now());
+        std::thread::sleep(next.saturating_duration_since(Instant::now()));
     }
-    Ok(links)
 }
 
 /// A memory with what it takes to write and read there.
@@ -88,10 +131,14 @@ struct End<'m> {
 }
 
 impl<'m> End<'m> {
-    fn on_device(name: &'m str, station: &'m Station) -> Result<Self, OpenclError> {
+    fn on_device(
+        name: &'m str,
+        station: &'m Station,
+        other: Option<&Context>,
+    ) -> Result<Self, OpenclError> {
         Ok(Self {
             name,
-            store: Store::Device(station.context.allocate(LARGEST)?),
+            store: Store::Device(station.context.allocate_beside(other, LARGEST)?),
             device: Some((station, probe(&station.context)?)),
         })
     }

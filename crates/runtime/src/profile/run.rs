@@ -16,6 +16,7 @@ use super::contention::{MeasuredContention, Mix, contention, sharing};
 use super::document::{Facts, document};
 use super::machine::{Machine, Station};
 use super::moves::{MeasuredLink, links};
+use super::notices;
 use super::power::{DeviceMeter, MeasuredPower, busy_repetitions};
 use super::probe::{enqueue_seconds, hop_seconds, launch_seconds, probe};
 use super::sampling::{MOVES, OPERATORS, Stopped, sample};
@@ -246,8 +247,10 @@ pub(super) fn profile_with(
         progress,
         started: Instant::now(),
         stocks: Vec::new(),
+        done: 0,
         report: ProfileReport::default(),
     };
+    run.report.notices.extend(notices::other_load());
     run.between_operators()?;
     run.stocks()?;
     let outcome = run
@@ -258,13 +261,16 @@ pub(super) fn profile_with(
         Ok(()) => {}
         Err(Stopped::Interrupted) => {
             run.report.interrupted = true;
-            let notice =
-                "the measurement was interrupted: operators, contention or sharing are missing";
-            run.report.notices.push(notice.to_owned());
+            let notice = notices::interrupted(&run.missing(), run.all());
+            run.report.notices.push(notice);
         }
         Err(Stopped::Failed(error)) => return Err(error.into()),
     }
     let mut report = run.report;
+    report.notices.extend(notices::waits(&report));
+    report
+        .notices
+        .extend(notices::contention(&report.contention));
     report.seconds = run.started.elapsed().as_secs_f64();
     let measured = |station| report.tasks.iter().any(|task| task.station == station);
     if !(0..machine.stations.len()).all(measured) {
@@ -309,6 +315,8 @@ struct Run<'r> {
     started: Instant,
     /// By memory.
     stocks: Vec<Stock>,
+    /// Tasks on processors that were come to, in the order of [`Run::operators`].
+    done: usize,
     report: ProfileReport,
 }
 
@@ -403,16 +411,15 @@ impl<'r> Run<'r> {
     /// Every distinct task on every processor.
     fn operators(&mut self) -> Result<(), Stopped> {
         let (workloads, machine) = (self.workloads, self.machine);
-        let all = workloads.len() * machine.stations.len();
-        let mut done = 0;
+        let all = self.all();
         for (index, workload) in workloads.iter().enumerate() {
             for station in 0..machine.stations.len() {
-                let slot = self.slot(OPERATORS_UNTIL, all - done);
+                let slot = self.slot(OPERATORS_UNTIL, all - self.done);
                 let (model, members) = &workload.uses[0];
                 let model = &self.request.models[*model];
-                let name = model.program.calls[members[0].index()].name.clone();
+                let name = self.name(workload).to_owned();
                 let at = &machine.stations[station].bound.processor;
-                self.tell(format!("{name} on {at}"), done, all);
+                self.tell(format!("{name} on {at}"), self.done, all);
                 if let Some(seconds) = self.task(workload, station, slot)? {
                     let calls = members.iter();
                     let calls = calls.map(|member| &model.program.calls[member.index()]);
@@ -428,11 +435,35 @@ impl<'r> Run<'r> {
                         station,
                     });
                 }
-                done += 1;
+                self.done += 1;
             }
         }
         self.tell("operators", all, all);
         Ok(())
+    }
+
+    /// How many tasks there are on all processors.
+    fn all(&self) -> usize {
+        self.workloads.len() * self.machine.stations.len()
+    }
+
+    /// What people call a task: the first operator that it is of.
+    fn name(&self, workload: &Workload) -> &'r str {
+        let (model, members) = &workload.uses[0];
+        let model = &self.request.models[*model];
+        &model.program.calls[members[0].index()].name
+    }
+
+    /// The tasks on processors that were not come to.
+    fn missing(&self) -> Vec<String> {
+        let stations = &self.machine.stations;
+        let all = self.workloads.iter().flat_map(|workload| {
+            let name = self.name(workload);
+            stations
+                .iter()
+                .map(move |station| format!("{name} on {}", station.bound.processor))
+        });
+        all.skip(self.done).collect()
     }
 
     /// One task on one processor; `None` where it does not run, which is noted.

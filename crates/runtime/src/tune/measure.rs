@@ -1,7 +1,9 @@
 //! Rates of tiles, by the times of events.
 
 use crate::bench::Operator;
-use crate::lower::{GroupTile, RegisterTile, Target, TargetKind, Tuning};
+use crate::lower::{
+    GroupTile, RegisterTile, STARTING_DEPTH, Target, TargetKind, Tuning, approximate,
+};
 use crate::opencl::{DeviceInfo, Doing, OpenclError};
 use crate::solo::{Prepared, Solo};
 
@@ -38,7 +40,10 @@ pub fn tune(solo: &Solo, device: &DeviceInfo) -> Result<Tuning, TuneError> {
                 ..defaults.clone()
             });
             for (rate, tile) in rates(solo, alone)?.into_iter().zip(&mut tiles) {
-                tile.rate = rate;
+                tile.rate = rate / approximate(target.compute_units);
+            }
+            for tile in &mut tiles {
+                tile.alone = Some(rate_alone(solo, &defaults, *tile)?);
             }
             Ok(Tuning {
                 group_tiles: relative_groups(tiles),
@@ -81,6 +86,7 @@ fn group_candidates() -> Vec<GroupTile> {
         columns_each: each,
         resident,
         rate: 1.0,
+        alone: None,
     };
     vec![
         tile(128, 128, 16, 8, 2),
@@ -89,6 +95,10 @@ fn group_candidates() -> Vec<GroupTile> {
         tile(64, 128, 16, 8, 3),
         tile(64, 64, 16, 8, 6),
         tile(64, 64, 16, 4, 4),
+        tile(64, 64, 32, 4, 3),
+        tile(64, 32, 32, 4, 6),
+        tile(32, 32, 64, 4, 6),
+        tile(32, 32, 32, 4, 8),
         tile(32, 32, 16, 4, 8),
     ]
 }
@@ -103,22 +113,49 @@ fn relative_registers(mut tiles: Vec<RegisterTile>) -> Vec<RegisterTile> {
     tiles
 }
 
-/// Rates relative to the best; a tile that is slower than a smaller one is of no use, except for the smallest, which fits everywhere.
+/// Rates relative to the best; a tile that is slower than one of at most its size, on a busy device and alone, is of no use.
 fn relative_groups(mut tiles: Vec<GroupTile>) -> Vec<GroupTile> {
     let best = tiles.iter().map(|tile| tile.rate).fold(0.0, f64::max);
     for tile in &mut tiles {
         tile.rate /= best;
+        tile.alone = tile.alone.map(|alone| alone / best);
     }
     let all = tiles.clone();
     let area = |tile: &GroupTile| tile.rows * tile.columns;
+    let smallest = tiles.iter().copied().min_by_key(GroupTile::local_bytes);
     tiles.retain(|tile| {
-        let is_beaten = |other: &GroupTile| area(other) <= area(tile) && other.rate > tile.rate;
-        !all.iter().any(is_beaten)
+        let is_beaten = |other: &GroupTile| {
+            area(other) <= area(tile) && other.rate > tile.rate && other.alone >= tile.alone
+        };
+        // The smallest fits everywhere.
+        Some(*tile) == smallest || !all.iter().any(is_beaten)
     });
     tiles
 }
 
-/// Operations a nanosecond of a large product, for each tuning; they take turns, and the least time of each counts.
+/// Multiplications a nanosecond of one group of a tile that has a compute unit to itself.
+fn rate_alone(solo: &Solo, defaults: &Tuning, tile: GroupTile) -> Result<f64, TuneError> {
+    // Of the smallest tiles there are as many groups as units, and the depth is too small to be split.
+    let extent = 32 * solo.target.compute_units.isqrt().max(1);
+    let depth = 8 * tile.depth;
+    let product = Operator::product(extent, extent, depth, true);
+    let target = Target {
+        tuning: Tuning {
+            group_tiles: vec![tile],
+            ..defaults.clone()
+        },
+        ..solo.target.clone()
+    };
+    let prepared = product.prepare(solo, &product.lower(&target)?)?;
+    let mut least = u64::MAX;
+    for _ in 0..ROUNDS {
+        least = least.min(time(solo, &prepared)?);
+    }
+    let depth = approximate(depth) + STARTING_DEPTH;
+    Ok(approximate(tile.rows * tile.columns) * depth / nanoseconds(least))
+}
+
+/// Multiplications a nanosecond of a large product, for each tuning; they take turns, and the least time of each counts.
 fn rates(solo: &Solo, tunings: impl Iterator<Item = Tuning>) -> Result<Vec<f64>, TuneError> {
     const MANY_UNITS: usize = 32;
     let extent = match solo.target.kind {
@@ -142,11 +179,16 @@ fn rates(solo: &Solo, tunings: impl Iterator<Item = Tuning>) -> Result<Vec<f64>,
             *least = (*least).min(time(solo, prepared)?);
         }
     }
-    #[expect(clippy::cast_precision_loss, reason = "a rate is approximate")]
-    let rates = least
+    let work = approximate(extent * extent * extent);
+    Ok(least
         .into_iter()
-        .map(|least| (2 * extent * extent * extent) as f64 / least as f64);
-    Ok(rates.collect())
+        .map(|least| work / nanoseconds(least))
+        .collect())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a rate is approximate")]
+fn nanoseconds(time: u64) -> f64 {
+    time as f64
 }
 
 /// Nanoseconds that the device spends on the launches; at least one.
@@ -192,14 +234,19 @@ mod tests {
         let mut tiles = group_candidates();
         for (index, tile) in tiles.iter_mut().enumerate() {
             tile.rate = if index == 4 { 100.0 } else { 50.0 };
+            tile.alone = Some(if index == 0 { 30.0 } else { 20.0 });
         }
         let kept = relative_groups(tiles.clone());
-        assert_eq!(kept.len(), 2);
+        let kept: Vec<(usize, usize, f64)> = kept
+            .iter()
+            .map(|tile| (tile.rows, tile.depth, tile.rate))
+            .collect();
+        // The fastest alone, the fastest of all, and what nothing of its size or smaller beats.
         assert_eq!(
-            (kept[0].rows_each, kept[0].rate.to_bits()),
-            (8, 1.0f64.to_bits())
+            kept.iter().map(|kept| kept.0).collect::<Vec<_>>(),
+            [128, 64, 64, 32, 32, 32],
+            "{kept:?}"
         );
-        assert_eq!(kept[1].rows, 32);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use paracompile_runtime::execute::{Delays, Mode, Options, Request, Sharing, prepare};
+use paracompile_runtime::execute::{Delays, Enqueueing, Mode, Options, Request, Sharing, prepare};
 use paracompile_runtime::model;
 
 use crate::devices::parts;
@@ -82,14 +82,33 @@ fn moves_through_the_host_change_nothing() {
 }
 
 #[test]
+fn tasks_that_are_enqueued_when_they_are_ready_compute_the_same() {
+    for name in PLANS {
+        let sharing = if name.starts_with("shared") {
+            Sharing::Platform
+        } else {
+            Sharing::Memory
+        };
+        let options = Options {
+            sharing,
+            enqueueing: Enqueueing::WhenReady,
+            ..Options::for_plan(&plan(name))
+        };
+        check(name, 12, options);
+    }
+}
+
+#[test]
 fn a_thousand_frames_with_random_delays_lose_nothing() {
-    for (name, sharing) in [
-        ("shared-pipe-only-2", Sharing::Platform),
-        ("three-hybrid-2", Sharing::Memory),
+    for (name, sharing, enqueueing) in [
+        ("shared-pipe-only-2", Sharing::Platform, Enqueueing::Ahead),
+        ("three-hybrid-2", Sharing::Memory, Enqueueing::Ahead),
+        ("three-hybrid-2", Sharing::Memory, Enqueueing::WhenReady),
     ] {
         let options = Options {
             delays: Some(Delays::Random(11)),
             sharing,
+            enqueueing,
             ..Options::for_plan(&plan(name))
         };
         check(name, 1_000, options);

@@ -57,6 +57,7 @@ fn graph(network: &Network) -> Result<VerifiedGraph, CaseError> {
     let mut graph = Graph {
         name: "case".to_owned(),
         kind: ModelKind::Onnx,
+        kernels: Vec::new(),
         digest: DIGEST.to_owned(),
         dims: BTreeMap::new(),
         rewrites: Vec::new(),

@@ -50,6 +50,7 @@ pub fn network(data: &[u8]) -> Graph {
     Graph {
         name: "fuzz".to_owned(),
         kind: ModelKind::Onnx,
+        kernels: Vec::new(),
         digest: "0".repeat(64),
         dims: BTreeMap::new(),
         rewrites: Vec::new(),

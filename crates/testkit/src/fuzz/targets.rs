@@ -1,10 +1,12 @@
 //! One function a fuzz target; each panics where something is wrong.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use bytes::Bytes;
 use paracompile_frontend::cost::{CostOverrides, CostTable};
 use paracompile_frontend::facts::model_facts;
+use paracompile_frontend::import::kernels::{self, Format, Library, Lookup};
 use paracompile_frontend::import::onnx::{
     Convolutions, ImportError, ImportOptions, Imported, Outcome, examine_bytes, import_bytes,
 };
@@ -130,6 +132,81 @@ fn judge(imported: &Imported, length: u64) {
             }
             WeightRef::Generated => {}
         }
+    }
+}
+
+/// Reads `bytes` as a kernel graph with the descriptions of the importer's own tests; what is accepted is lowered, and reads back as the same graph
+/// from every format that can hold it.
+///
+/// # Panics
+/// If something does, or if a conversion changes the graph.
+pub fn kernels_import(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    let symbols = BTreeMap::new();
+    let library = Library {
+        description: &description,
+        ..Library::empty()
+    };
+    let (result, most) = memory::peak(|| kernels::import_text(text, "fuzz", &symbols, &library));
+    let bound = MEMORY_BASE + MEMORY_FACTOR * bytes.len();
+    assert!(most <= bound, "{} bytes need {most} bytes", bytes.len());
+    let linked = match result {
+        Ok(linked) => linked,
+        Err(error) => {
+            // What a user sees is part of what a file can ask for.
+            let _ = error.to_string();
+            return;
+        }
+    };
+    if let Ok(graph) = kernels::lower(&linked) {
+        let _ = dump(&graph);
+        let _ = Summary::of(&graph);
+        let _ = model_facts(&graph);
+    }
+    let read = kernels::read_text(text, "fuzz", &library);
+    let specification = read.expect("what can be imported can be read");
+    for format in [Format::Kernels, Format::Symbolic, Format::Expanded] {
+        let Ok(written) = kernels::write(&specification, &linked, format) else {
+            continue;
+        };
+        let library = Library {
+            description: &|name| match written.descriptions.get(name) {
+                Some(text) => Lookup::Found(text.clone()),
+                None => Lookup::Missing,
+            },
+            ..Library::empty()
+        };
+        let again = kernels::import_text(&written.text, "fuzz", &symbols, &library);
+        let again = again.unwrap_or_else(|error| panic!("as {format:?}: {error}"));
+        assert_eq!(again.graph.digest, linked.graph.digest, "as {format:?}");
+    }
+}
+
+/// The descriptions that kernel graphs of a fuzzer can name.
+fn description(name: &str) -> Lookup {
+    const KNOWN: [(&str, &str); 4] = [
+        (
+            "product.json",
+            include_str!("../../../frontend/tests/kernels/info/product.json"),
+        ),
+        (
+            "turn.json",
+            include_str!("../../../frontend/tests/kernels/info/turn.json"),
+        ),
+        (
+            "softmax.json",
+            include_str!("../../../frontend/tests/kernels/info/softmax.json"),
+        ),
+        (
+            "nothing.json",
+            include_str!("../../../frontend/tests/kernels/info/nothing.json"),
+        ),
+    ];
+    match KNOWN.iter().find(|(known, _)| *known == name) {
+        Some((_, text)) => Lookup::Found((*text).to_owned()),
+        None => Lookup::Missing,
     }
 }
 

@@ -92,6 +92,7 @@ pub(super) fn assemble(
         graph: Graph {
             name: identity.name,
             kind: ModelKind::Onnx,
+            kernels: Vec::new(),
             digest: identity.digest,
             dims: identity.dims,
             rewrites: identity.rewrites,

@@ -16,6 +16,7 @@ mod test;
 mod tune;
 mod validate;
 mod weights;
+mod words;
 
 use std::process::ExitCode;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use paracompile_plan::{ReadError, read_front};
+use paracompile_plan::{FileKind, ReadError, counted};
 use paracompile_runtime::bind::BindError;
 use paracompile_runtime::execute::RunError;
 use paracompile_runtime::input::InputError;
@@ -25,8 +25,13 @@ pub(crate) fn opencl(error: &OpenclError) -> Failure {
     }
 }
 
-/// Processors without a device.
+/// Processors of plans without a device, which `--map` gives them.
 pub(crate) fn bind(error: &BindError) -> Failure {
+    bound_by("--map", "the plan", error)
+}
+
+/// Processors of `whose` without a device, which this option gives them.
+pub(crate) fn bound_by(option: &str, whose: &str, error: &BindError) -> Failure {
     match error {
         BindError::Opencl(error) => opencl(error),
         BindError::Tune(error) => Failure::from_error(Kind::File, error),
@@ -35,10 +40,18 @@ pub(crate) fn bind(error: &BindError) -> Failure {
             devices,
             example,
             ..
-        } => Failure::new(Kind::Device, error).with_help(format!(
-            "processors of the plan: {}\ndevices of this machine:\n  {}\nfor example {example}",
-            processors.join(", "),
-            devices.join("\n  "),
+        } => {
+            let example = example.iter().map(|map| format!("{option} {map}"));
+            Failure::new(Kind::Device, error.said(option)).with_help(format!(
+                "processors of {whose}: {}\ndevices of this machine:\n  {}\nfor example {}",
+                processors.join(", "),
+                devices.join("\n  "),
+                example.collect::<Vec<_>>().join(" "),
+            ))
+        }
+        BindError::Device { devices, .. } => Failure::new(Kind::Device, error).with_help(format!(
+            "devices of this machine:\n  {}",
+            devices.join("\n  ")
         )),
         _ => Failure::from_error(Kind::Device, error),
     }
@@ -61,15 +74,26 @@ pub(crate) fn input(error: &InputError) -> Failure {
     Failure::new(Kind::Input, error).with_help(format!("the model's inputs:\n  {inputs}"))
 }
 
-/// A plan file that cannot be read; a front is a common mistake.
+/// A plan file that cannot be read; a front, a model or a directory are common mistakes.
 pub(crate) fn plan(error: &ReadError, path: &Path) -> Failure {
-    match read_front(path) {
-        Ok(_) => Failure::new(Kind::Plan, "this is a front, not a plan")
+    match FileKind::of(path).filter(|kind| *kind != FileKind::Plan) {
+        Some(kind) => Failure::new(Kind::Plan, format!("this is {kind}, not a plan"))
             .at(path)
-            .with_help(
-                "give one of the plan files that it names, in plans/ and baselines/ beside it",
-            ),
-        Err(_) => Failure::from_error(Kind::Plan, error).at(path),
+            .with_help(kind.remedy()),
+        None => Failure::from_error(Kind::Plan, error).at(path),
+    }
+}
+
+/// A directory that paracompile did not write.
+pub(crate) fn directory(error: &ReadError, path: &Path) -> Failure {
+    match FileKind::of(path).filter(|kind| *kind != FileKind::Run) {
+        Some(kind) => Failure::new(
+            Kind::Plan,
+            format!("this is {kind}, not a directory that paracompile wrote"),
+        )
+        .at(path)
+        .with_help(kind.remedy()),
+        None => Failure::from_error(Kind::Plan, error).at(path),
     }
 }
 
@@ -79,7 +103,7 @@ pub(crate) fn run(error: &RunError, plan: &Path) -> Failure {
         RunError::Opencl(error) => opencl(error),
         RunError::Unsupported(operators) => {
             let lines: Vec<String> = operators.iter().map(ToString::to_string).collect();
-            let message = format!("{} operators cannot be executed", operators.len());
+            let message = format!("{} cannot be executed", counted(operators.len(), "operator"));
             Failure::new(Kind::Model, message).with_help(lines.join("\n"))
         }
         RunError::OtherModel { .. } => Failure::from_error(Kind::Plan, error).at(plan),
