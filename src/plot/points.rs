@@ -11,8 +11,11 @@ pub(super) fn point_of<'p>(plan: &'p Plan, processor: &str) -> Option<&'p str> {
     Some(used.operating_point.as_str()).filter(|point| !point.is_empty() && *point != AS_IT_IS)
 }
 
-/// Processors of a stage with their points: `big@1200MHz+little@1000MHz`.
+/// Processors of a stage with their points and the number of their queues: `big@1200MHz+gpu@800MHz×2`.
 pub(super) fn place_of(plan: &Plan, stage: &PlanStage) -> String {
     let names = stage.processors.iter();
-    place(names.map(|name| (name.as_str(), point_of(plan, name))))
+    place(names.map(|name| {
+        let queues = u32::try_from(plan.compute_queues(name)).unwrap_or(u32::MAX);
+        (name.as_str(), point_of(plan, name), queues)
+    }))
 }

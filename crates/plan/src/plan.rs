@@ -98,6 +98,13 @@ pub enum Constraint {
 }
 
 impl Plan {
+    /// How many compute queues a processor has.
+    pub fn compute_queues(&self, processor: &str) -> usize {
+        let is_one =
+            |queue: &&Queue| queue.kind == QueueKind::Compute && queue.processor == processor;
+        self.queues.iter().filter(is_one).count()
+    }
+
     /// The time from frame to frame: the interval, or a longer one at which frames are admitted.
     pub fn pace(&self) -> Nanoseconds {
         self.predicted.interval_ns.max(self.admission_interval_ns)

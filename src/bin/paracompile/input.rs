@@ -77,7 +77,7 @@ pub(crate) fn warn(warnings: &[Warning], quiet: bool) {
 /// A profile, whole and as far as it is used.
 #[derive(Debug)]
 pub(crate) struct Chip {
-    whole: Soc,
+    pub(crate) whole: Soc,
     /// Cut down to the processors that the user chose.
     pub(crate) chosen: Soc,
 }

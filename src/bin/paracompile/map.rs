@@ -29,14 +29,16 @@ use crate::failure::{Failure, Kind};
 use crate::input::Chip;
 use crate::page::{REPORT, costs_at_points};
 use crate::report::{Summary, report};
-use crate::{demands, input, interrupt, notes, terminal};
+use crate::{demands, input, interrupt, notes, queues, terminal};
 
 /// Runs the command.
 pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
     let (model, soc) = asked(args)?;
     let started = Instant::now();
-    let chip = input::soc(soc, &args.processors, args.quiet)?;
+    let chip =
+        queues::without_unused(input::soc(soc, &args.processors, args.quiet)?, &args.queues)?;
     refuse_unknown_energy(args, &chip.chosen)?;
+    let queues = queues::counts(&chip.chosen, &args.queues)?;
     let imported = input::model(model, &args.dims, args.quiet)?;
     let graph = &imported.graph;
     let points = input::points(&chip.chosen, &args.points)?;
@@ -89,6 +91,7 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
             tables,
             fixed: &fixed,
         }),
+        queues: &queues,
         budget,
         constraints: &constraints,
         progress: Progress(&show),
