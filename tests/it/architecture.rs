@@ -194,6 +194,7 @@ const OWNED: &[(&str, &[&str])] = &[
             "crates/frontend/src/soc/document.rs",
             "crates/frontend/src/cost/costs_file.rs",
             "crates/frontend/src/import/onnx/file.rs",
+            "crates/frontend/src/import/kernels/library.rs",
             "crates/testkit/src/case/format.rs",
             "crates/testkit/src/instances.rs",
             "crates/testkit/src/fuzz/corpus.rs",

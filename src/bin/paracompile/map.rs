@@ -31,6 +31,14 @@ use crate::page::{REPORT, costs_at_points};
 use crate::report::{Summary, report};
 use crate::{demands, input, interrupt, notes, queues, terminal};
 
+/// What the search does about energy; points of different power are worth nothing without it.
+fn energy_axis(args: &MapArgs) -> EnergyAxis {
+    match args.energy {
+        args::Energy::ByProduct if !args.dvfs => EnergyAxis::ByProduct,
+        args::Energy::ByProduct | args::Energy::Objective => EnergyAxis::Objective,
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
     let (model, soc) = asked(args)?;
@@ -83,10 +91,7 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
             .and_then(|stages| usize::try_from(stages).ok()),
         gap_millionths: millionths(args.gap),
         effort: effort(args.effort),
-        energy: match args.energy {
-            args::Energy::ByProduct if !args.dvfs => EnergyAxis::ByProduct,
-            args::Energy::ByProduct | args::Energy::Objective => EnergyAxis::Objective,
-        },
+        energy: energy_axis(args),
         points: all_points.as_ref().map(|tables| Points {
             tables,
             fixed: &fixed,

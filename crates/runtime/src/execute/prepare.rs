@@ -156,7 +156,7 @@ pub fn prepare(
     let joins = joins(&planned);
     let layout = Layout::new(plan, bound, options.depth, options.sharing, &joins)?;
     let clock = Clock::start();
-    let mut builder = Builder::new(plan, bound, layout, clock)?;
+    let mut builder = Builder::new(plan, bound, layout, clock, options.enqueueing)?;
     builder.allocate()?;
     builder.write_weights(&lookup, constants)?;
     let order = order(plan, |transfer| builder.layout.is_nothing(plan, transfer));
@@ -193,7 +193,7 @@ pub fn prepare(
             }
         }
     }
-    builder.finish(bound, order, nodes, labels, options, &lookup, count)
+    builder.finish(order, nodes, labels, options, &lookup, count)
 }
 
 fn resolve<'p>(plan: &Plan, lookup: &Lookup<'p>) -> Result<Vec<Planned<'p>>, RunError> {
@@ -273,9 +273,21 @@ fn task_label(planned: &Planned<'_>) -> String {
     names.collect::<Vec<_>>().join(" + ")
 }
 
+/// Whether tasks are enqueued before all that they wait for has ended, by context.
+fn is_ahead(layout: &Layout, bound: &[Bound], enqueueing: Enqueueing) -> Vec<bool> {
+    let mut is_ahead = vec![true; layout.contexts.len()];
+    for bound in bound {
+        if let Some(&context) = layout.context_of.get(&bound.processor) {
+            is_ahead[context] &= enqueueing.is_ahead(bound.device.kind);
+        }
+    }
+    is_ahead
+}
+
 struct Builder<'b> {
     plan: &'b Plan,
     layout: Layout,
+    is_ahead: Vec<bool>,
     queues: Vec<Option<CommandQueue>>,
     watchers: Vec<Option<Watcher>>,
     host_queues: Vec<CommandQueue>,
@@ -295,6 +307,7 @@ impl<'b> Builder<'b> {
         bound: &[Bound],
         layout: Layout,
         clock: Clock,
+        enqueueing: Enqueueing,
     ) -> Result<Self, RunError> {
         let mut queues = Vec::new();
         let mut watchers = Vec::new();
@@ -332,6 +345,7 @@ impl<'b> Builder<'b> {
         let contexts = layout.contexts.len();
         Ok(Self {
             plan,
+            is_ahead: is_ahead(&layout, bound, enqueueing),
             layout,
             queues,
             watchers,
@@ -574,19 +588,8 @@ impl<'b> Builder<'b> {
         Ok(scratch)
     }
 
-    /// Whether tasks are enqueued before all that they wait for has ended, by context.
-    fn is_ahead(&self, bound: &[Bound], enqueueing: Enqueueing) -> Vec<bool> {
-        let mut is_ahead = vec![true; self.layout.contexts.len()];
-        for bound in bound {
-            if let Some(&context) = self.layout.context_of.get(&bound.processor) {
-                is_ahead[context] &= enqueueing.is_ahead(bound.device.kind);
-            }
-        }
-        is_ahead
-    }
-
     /// By node, the contexts of tasks that are enqueued ahead, wait for it, and cannot see its event.
-    fn foreign(&self, order: &Order, is_ahead: &[bool]) -> Vec<Vec<usize>> {
+    fn foreign(&self, order: &Order) -> Vec<Vec<usize>> {
         let own = |node: &Node| match node.work {
             Work::Task(_) => Some(self.context_of_queue(node.queue)),
             Work::Transfer(_) => None,
@@ -598,7 +601,7 @@ impl<'b> Builder<'b> {
                 continue;
             };
             for after in &waiting.after {
-                if is_ahead[context] && own(&order.nodes[after.node]) != Some(context) {
+                if self.is_ahead[context] && own(&order.nodes[after.node]) != Some(context) {
                     foreign[after.node].insert(context);
                 }
             }
@@ -611,7 +614,6 @@ impl<'b> Builder<'b> {
 
     fn finish(
         mut self,
-        bound: &[Bound],
         order: Order,
         nodes: Vec<Enqueued>,
         labels: Vec<String>,
@@ -641,15 +643,14 @@ impl<'b> Builder<'b> {
             }
         }
         let graph = &lookup.program().imported.graph;
-        let is_ahead = self.is_ahead(bound, options.enqueueing);
-        let foreign = self.foreign(&order, &is_ahead);
+        let foreign = self.foreign(&order);
         let mut is_last = vec![false; order.nodes.len()];
         for after in order.stages.iter().flat_map(|stage| &stage.end) {
             is_last[after.node] = true;
         }
         let prepared = Prepared {
             foreign,
-            is_ahead,
+            is_ahead: self.is_ahead,
             is_last,
             inputs: ports(self.plan, lookup, &graph.inputs, BufferKind::Input)?,
             outputs: ports(self.plan, lookup, &graph.outputs, BufferKind::Output)?,

@@ -341,25 +341,22 @@ impl Stream<'_> {
         });
         let launched = Arc::new(Launched::default());
         let watcher = self.prepared.watchers[queue as usize].as_ref();
-        match &self.dispatchers[context] {
-            Some(dispatcher) => {
-                let step = Step {
-                    queue,
-                    node,
-                    frame,
-                    delay,
-                    after: Vec::new(),
-                    is_ready: Arc::default(),
-                    launched: Arc::clone(&launched),
-                };
-                self.dispatch(dispatcher, step, context)?;
-            }
-            None => {
-                let waits = self.waits(frame, node);
-                let wait: Vec<cl_event> = waits.filter_map(|fired| fired.handle(context)).collect();
-                let events = self.prepared.enqueue(node, frame, delay, &wait)?;
-                launched.enqueued(Ok(events), watcher)?;
-            }
+        if let Some(dispatcher) = &self.dispatchers[context] {
+            let step = Step {
+                queue,
+                node,
+                frame,
+                delay,
+                after: Vec::new(),
+                is_ready: Arc::default(),
+                launched: Arc::clone(&launched),
+            };
+            self.dispatch(dispatcher, step, context)?;
+        } else {
+            let waits = self.waits(frame, node);
+            let wait: Vec<cl_event> = waits.filter_map(|fired| fired.handle(context)).collect();
+            let events = self.prepared.enqueue(node, frame, delay, &wait)?;
+            launched.enqueued(Ok(events), watcher)?;
         }
         let mut signals = Vec::new();
         for &other in &self.prepared.foreign[node] {
