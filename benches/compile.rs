@@ -79,6 +79,7 @@ fn compiled(graph: &VerifiedGraph, table: &CostTable) -> Compiled {
         effort: Effort::Normal,
         energy: EnergyAxis::ByProduct,
         points: None,
+        queues: &[],
         budget: Budget::UNLIMITED,
         constraints: &Constraints::NONE,
         progress: Progress(&|_| {}),

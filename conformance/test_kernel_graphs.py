@@ -189,7 +189,7 @@ def test_plans(name, form, processors, graphs, data, tmp_path):
     for index, plan in enumerate(plans):
         results = tmp_path / f"out{index}"
         pararun(
-            "run", plan, "--model", graph, *folders(name), *maps, "--spare-maps", "--frames", 5, *options,
+            "run", plan, "--model", graph, *folders(name), *maps, "--frames", 5, *options,
             "--output", results, "--quiet",
         )
         compare(results, expected)

@@ -29,6 +29,6 @@ mkdir -p output
 "$bin/paracompile" "$model" --soc output/here.json --costs "output/here.costs/$name.json" --out "$out"
 plan=$out/$(sed -n 's/.*"recommended": *"\([^"]*\)".*/\1/p' "$out/front.json")
 # shellcheck disable=SC2086
-"$bin/pararun" run "$plan" --model "$model" --weights random:7 $maps --spare-maps --measured "$out/measured.json" --trace "$out/trace.json"
+"$bin/pararun" run "$plan" --model "$model" --weights random:7 $maps --measured "$out/measured.json" --trace "$out/trace.json"
 "$bin/paracompile" plot "$plan" --measured "$out/measured.json" -o "$out/predicted-and-measured.svg"
 echo "the plan as predicted and as measured: $out/predicted-and-measured.svg; every command: $out/trace.json (for Perfetto)"

@@ -33,15 +33,8 @@ for model in "$@"; do
         run="$out/$name-$(echo "$set" | tr , +)"
         # shellcheck disable=SC2086
         "$bin/paracompile" "$model" --soc "$out/$name-soc.json" --costs "$out/$name-soc.costs/$name.json" --out "$run" --no-plots --quiet $subset
-        used=""
-        for map in $DEVICES; do
-            # A map of a processor that no plan uses is a mistake, so only those of the set are given.
-            case ",$set," in
-            ,all, | *",${map%%=*},"*) used="$used --map $map" ;;
-            esac
-        done
         # shellcheck disable=SC2086
-        "$bin/pararun" validate "$run" --model "$model" --weights random:7 $used --fidelity "$run-fidelity.json" -o "$run.json" >"$run.txt"
+        "$bin/pararun" validate "$run" --model "$model" --weights random:7 $maps --fidelity "$run-fidelity.json" -o "$run.json" >"$run.txt"
         cat "$run.txt"
         "$bin/paracompile" plot "$run-fidelity.json" -o "$run.svg"
     done

@@ -50,6 +50,10 @@ fn whole(case: &Case, built: &Built) -> Result<(Vec<(Plan, Estimate)>, Segments)
             ..CutRule::default()
         },
     };
+    let processors = built.costs.soc.processors.iter();
+    let queues: Vec<Vec<usize>> = processors
+        .map(|(_, processor)| (1..=processor.sharing.len()).collect())
+        .collect();
     let options = Options {
         goal: Goal::Balanced,
         granularity: match case.limits.mapping {
@@ -63,6 +67,7 @@ fn whole(case: &Case, built: &Built) -> Result<(Vec<(Plan, Estimate)>, Segments)
         effort: Effort::Normal,
         energy: EnergyAxis::ByProduct,
         points: None,
+        queues: &queues,
         budget: Budget::UNLIMITED,
         constraints: &Constraints::NONE,
         progress: Progress(&|_| {}),

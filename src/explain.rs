@@ -11,7 +11,7 @@ use paracompile_plan::{Nanojoules, Nanoseconds};
 
 use crate::constraints::{Constraints, find, near};
 use crate::estimate::{Estimate, evaluate};
-use crate::mapping::PipelineMapping;
+use crate::mapping::{PipelineMapping, StageMapping};
 use crate::partition::{FusedGraph, FusedOpId};
 
 /// What is explained: one mapping of one network.
@@ -109,8 +109,9 @@ fn explain_fused(subject: &Subject<'_>, op: OpId, fused: FusedOpId) -> String {
     }
     let _ = writeln!(
         text,
-        "  on {}, stage {} of {}: starts {} into the stage and takes {}",
+        "  on {}, {}stage {} of {}: starts {} into the stage and takes {}",
         name(here),
+        queue(stage, fused),
         stage_index + 1,
         mapping.stages.len(),
         task.start,
@@ -144,7 +145,16 @@ fn explain_fused(subject: &Subject<'_>, op: OpId, fused: FusedOpId) -> String {
     text
 }
 
-/// What would change if the operator ran on `processor`.
+/// On which of several compute queues of its processor an operator is.
+fn queue(stage: &StageMapping, fused: FusedOpId) -> String {
+    let offset = fused.index() - stage.ops.start;
+    match stage.queue_counts().of(stage.placement[offset]) {
+        1 => String::new(),
+        count => format!("queue {} of {count}, ", stage.queues[offset] + 1),
+    }
+}
+
+/// What would change if the operator ran on `processor`, on the best of its queues.
 fn consequence(
     subject: &Subject<'_>,
     stage_index: usize,
@@ -172,9 +182,25 @@ fn consequence(
     }
     let mut mapping = subject.mapping.clone();
     let stage = &mut mapping.stages[stage_index];
-    stage.placement[fused.index() - stage.ops.start] = processor;
+    let offset = fused.index() - stage.ops.start;
+    stage.placement[offset] = processor;
     stage.processors = stage.placement.iter().copied().collect::<ProcessorSet>();
-    let estimate = evaluate(subject.fused, subject.graph, subject.table, &mapping);
+    let estimates = (0..stage.queue_counts().of(processor)).filter_map(|queue| {
+        let mut mapping = mapping.clone();
+        let mut stage = mapping.stages[stage_index].clone();
+        stage.queues[offset] = u8::try_from(queue).ok()?;
+        mapping.stages[stage_index] = stage.numbered();
+        let Subject {
+            fused,
+            graph,
+            table,
+            ..
+        } = *subject;
+        Some(evaluate(fused, graph, table, &mapping))
+    });
+    let estimate = estimates
+        .min_by_key(|estimate| (estimate.latency, estimate.interval, estimate.energy_active))
+        .expect("a processor has a queue");
     format!(
         "latency {}, interval {}, energy {}",
         change(

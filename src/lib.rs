@@ -26,8 +26,9 @@ pub mod kernels {
 pub mod plan {
     pub use paracompile_plan::plan::*;
     pub use paracompile_plan::{
-        OpClass, ReadError, Violation, WriteError, check, check_structure, read_front,
-        read_measured, read_plan, write_bytes, write_json, write_text, write_with,
+        FileKind, OpClass, ReadError, Violation, WriteError, check, check_structure, counted,
+        read_front, read_measured, read_plan, writable, write_bytes, write_json, write_text,
+        write_with,
     };
 }
 

@@ -41,6 +41,7 @@ pub(super) fn front(plans: Vec<FrontPlan>) -> Front {
         energy: EnergyAxis::ByProduct,
         energy_slack: 0.0,
         operating_points: None,
+        queues: BTreeMap::new(),
         constraints: Vec::new(),
         epsilon: 0.0,
         plans,

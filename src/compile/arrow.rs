@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use paracompile_frontend::cost::CostTable;
 use paracompile_frontend::ir::VerifiedGraph;
-use paracompile_frontend::soc::ProcessorSet;
+use paracompile_frontend::soc::{ProcessorSet, Soc};
 use paracompile_plan::plan::StoppedBy;
 use paracompile_plan::{Nanoseconds, Plan};
 use rayon::prelude::*;
@@ -46,6 +46,8 @@ pub(super) struct Inputs<'a> {
     pub(super) own_table: Option<Arc<CostTable>>,
     /// Costs at other operating points, by points.
     pub(super) elsewhere: &'a BTreeMap<Vec<usize>, Arc<CostTable>>,
+    /// [`Options::queues`].
+    pub(super) queues: &'a [Vec<usize>],
 }
 
 impl<'a> Inputs<'a> {
@@ -58,6 +60,7 @@ impl<'a> Inputs<'a> {
             table: own.map_or(self.table, |table| table),
             own_table: own.map(Arc::clone),
             elsewhere: self.elsewhere,
+            queues: self.queues,
         }
     }
 }
@@ -78,6 +81,7 @@ pub fn compile(
         table,
         own_table: None,
         elsewhere: &BTreeMap::new(),
+        queues: options.queues,
     };
     let asked = options.constraints;
     let rules: Vec<&PlacementRule> = asked.placements.iter().collect();
@@ -156,6 +160,7 @@ pub fn compile(
         energy: options.energy,
         energy_slack: f64::from(field.share) / 1e6,
         operating_points: field.operating_points.clone(),
+        queues: queues_tried(&table.soc, options.queues),
         soc: &table.soc,
         goal: options.goal,
     })
@@ -167,6 +172,18 @@ pub fn compile(
         tight,
         streaming_hybrid,
     })
+}
+
+/// The numbers of queues that stages could have, by processor; empty where each has one.
+fn queues_tried(soc: &Soc, queues: &[Vec<usize>]) -> BTreeMap<String, Vec<u32>> {
+    let names = soc.processors.iter().map(|(_, processor)| &processor.name);
+    let several = names.zip(queues).filter(|(_, counts)| *counts != &[1]);
+    several
+        .map(|(name, counts)| {
+            let counts = counts.iter().filter_map(|&count| u32::try_from(count).ok());
+            (name.clone(), counts.collect())
+        })
+        .collect()
 }
 
 /// The network, fused and cut, if the chip is one that is searched.

@@ -15,7 +15,8 @@ use super::baselines::{Baseline, baselines};
 use super::points::{Choice, mappers, powers, tables_of};
 use super::{CompileError, Options, Points};
 use crate::constraints::Eligibility;
-use crate::mapping::decompose::{Known, StageGraph, StageMapper};
+use crate::mapping::PipelineMapping;
+use crate::mapping::decompose::{Known, QueuesAllowed, StageGraph, StageMapper};
 use crate::pipeline::{
     Candidate, Capacity, MemoryDemand, Sameness, Searched, Sources, pipelines, symmetry,
 };
@@ -53,9 +54,19 @@ pub(super) struct Floor {
 
 impl Field {
     /// All that compete for the front: baselines can be better than blocks that were not solved to the end.
+    ///
+    /// One with another number of queues than the user asks for is there to be compared with alone.
     pub(super) fn rivals(&self, inputs: &Inputs<'_>) -> Vec<Candidate> {
+        let allowed = queues_allowed(inputs);
+        let has_allowed_queues = |mapping: &PipelineMapping| {
+            let counts = mapping.queue_counts();
+            let mut used = mapping.used().iter();
+            used.all(|processor| allowed.counts[processor.index()].contains(&counts.of(processor)))
+        };
         let baselines = self.baselines.iter();
-        let baselines = baselines.map(|baseline| baseline.candidate(inputs));
+        let baselines = baselines
+            .filter(|baseline| has_allowed_queues(&baseline.mapping))
+            .map(|baseline| baseline.candidate(inputs));
         self.searched.iter().cloned().chain(baselines).collect()
     }
 }
@@ -144,6 +155,7 @@ fn interchangeable(
         fused: &inputs.segments.graph,
         tables: &tables,
         allows: &|op, processor| eligibility.allows(op, processor),
+        queues: inputs.queues,
         is_fixed: &|processor| fixed.get(processor.index()).copied().unwrap_or(false),
     })
 }
@@ -190,6 +202,21 @@ pub(super) fn floor(
 pub(super) fn stage_graph(inputs: &Inputs<'_>, eligibility: &Eligibility) -> StageGraph {
     StageGraph::new(inputs.segments, inputs.table, allowed(inputs))
         .only(|op, processor| eligibility.allows(op, processor))
+        .with_queues(queues_allowed(inputs))
+}
+
+/// How many compute queues the processors of a run may have.
+pub(super) fn queues_allowed(inputs: &Inputs<'_>) -> QueuesAllowed {
+    let processors = || inputs.table.soc.processors.iter();
+    let counts = processors().map(|(id, _)| match inputs.queues.get(id.index()) {
+        Some(counts) if !counts.is_empty() => counts.clone(),
+        _ => vec![1],
+    });
+    QueuesAllowed {
+        names: processors().map(|(_, it)| it.name.clone()).collect(),
+        counts: counts.collect(),
+        sharing: processors().map(|(_, it)| it.sharing.clone()).collect(),
+    }
 }
 
 pub(super) fn max_stages(inputs: &Inputs<'_>, options: &Options<'_>) -> usize {

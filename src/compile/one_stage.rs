@@ -11,6 +11,7 @@ use paracompile_plan::front::EnergyAxis;
 use paracompile_plan::plan::StoppedBy;
 
 use super::arrow::{Inputs, mapper_options};
+use super::field::queues_allowed;
 use super::memories::excess;
 use super::plan_files::{Terms, check_all, plan_file};
 use super::{CompileError, Options, PlanFile};
@@ -41,9 +42,10 @@ pub fn one_stage(
         table,
         own_table: None,
         elsewhere: &BTreeMap::new(),
+        queues: options.queues,
     };
     let mapper = StageMapper::new(
-        StageGraph::new(&segments, table, processors),
+        StageGraph::new(&segments, table, processors).with_queues(queues_allowed(&inputs)),
         MapperOptions {
             energy: EnergyAxis::ByProduct,
             ..mapper_options(options)

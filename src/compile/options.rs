@@ -29,6 +29,8 @@ pub struct Options<'a> {
     pub energy: EnergyAxis,
     /// Costs at all operating points, where they are part of the choice.
     pub points: Option<Points<'a>>,
+    /// The numbers of compute queues that each processor of the chip may have, ascending (rule M10); a processor beyond the list has one.
+    pub queues: &'a [Vec<usize>],
     /// When to stop; without a limit the result is a function of the other inputs.
     pub budget: Budget<'a>,
     /// What every plan must meet.

@@ -13,6 +13,7 @@ use paracompile_plan::front::PointsSearched;
 
 use super::Options;
 use super::arrow::{Inputs, allowed, mapper_options};
+use super::field::queues_allowed;
 use crate::constraints::Eligibility;
 use crate::mapping::decompose::{MapperOptions, StageGraph, StageMapper};
 use crate::pipeline::{AtPoints, Candidate};
@@ -151,6 +152,7 @@ pub(super) fn mappers<'a>(
             // It answers for the sets that it serves; under which sets in use is the whole search's symmetry.
             let graph = StageGraph::new(inputs.segments, &table, allowed(inputs))
                 .only(|op, processor| eligibility.allows(op, processor))
+                .with_queues(queues_allowed(inputs))
                 .up_to(symmetry.clone());
             let options = MapperOptions {
                 shared_by: (several / SHARED).max(1),

@@ -70,6 +70,8 @@ pub struct FrontRequest<'a> {
     pub energy_slack: f64,
     /// Operating points that were tried, where they were part of the choice.
     pub operating_points: Option<PointsSearched>,
+    /// The numbers of compute queues that were searched, by processor; without those that have one.
+    pub queues: BTreeMap<String, Vec<u32>>,
     /// The chip.
     pub soc: &'a Soc,
     /// What to recommend.
@@ -124,6 +126,7 @@ pub fn front(request: &FrontRequest<'_>) -> Option<Front> {
         energy: request.energy,
         energy_slack: request.energy_slack,
         operating_points: request.operating_points.clone(),
+        queues: request.queues.clone(),
         constraints: recommended_plan
             .constraints
             .iter()
@@ -180,6 +183,7 @@ pub fn figures(soc: &Soc, plan: &Plan) -> Figures {
             .map(|stage| FrontStage {
                 processors: stage.processors.clone(),
                 operating_points: operating_points(soc, plan, stage),
+                queues: queues(plan, stage),
                 operators: plan
                     .tasks
                     .iter()
@@ -190,6 +194,19 @@ pub fn figures(soc: &Soc, plan: &Plan) -> Figures {
             })
             .collect(),
     }
+}
+
+/// Numbers of compute queues of a stage's processors, if one of them has several.
+fn queues(plan: &Plan, stage: &PlanStage) -> Vec<u32> {
+    let counts = stage.processors.iter().map(|name| {
+        let count = plan.compute_queues(name);
+        u32::try_from(count).expect("a plan has few queues")
+    });
+    let counts: Vec<u32> = counts.collect();
+    if counts.iter().all(|&count| count == 1) {
+        return Vec::new();
+    }
+    counts
 }
 
 /// Points of a stage's processors, if one of them is not at the first of its profile.
@@ -367,6 +384,7 @@ mod tests {
             energy: EnergyAxis::ByProduct,
             energy_slack: 0.0,
             operating_points: None,
+            queues: BTreeMap::new(),
             soc: &scenarios[0].table.soc,
             goal,
         });

@@ -3,6 +3,7 @@
 //! Files under `plans/` are the front; the best plans of a strategy or of the hybrids that the front lacks lie in `baselines/`.
 
 use paracompile_frontend::soc::{ProcessorSet, Soc};
+use paracompile_plan::Nanojoules;
 use paracompile_plan::plan::{Label, Strategy};
 
 use crate::pareto::{self, Epsilon, Score};
@@ -125,18 +126,20 @@ pub fn arrange(soc: &Soc, candidates: &[Candidate], epsilon: Epsilon) -> Arrange
         };
         front.iter().find(twin).copied().unwrap_or(index)
     };
+    let hybrid = |order: Order| best(&hybrids, order).map(prefer_front);
+    // Where no power is known, nothing is best at energy.
+    let knows_energy = front
+        .iter()
+        .any(|&index| candidates[index].score.energy != Nanojoules::ZERO);
     let labelled: Vec<(Label, Option<usize>)> = vec![
         (Label::MinLatency, best(&front, BY_LATENCY)),
         (Label::MaxThroughput, best(&front, BY_INTERVAL)),
-        (Label::MinEnergy, best(&front, BY_ENERGY)),
         (
-            Label::HybridLatency,
-            best(&hybrids, BY_LATENCY).map(prefer_front),
+            Label::MinEnergy,
+            best(&front, BY_ENERGY).filter(|_| knows_energy),
         ),
-        (
-            Label::HybridThroughput,
-            best(&hybrids, BY_INTERVAL).map(prefer_front),
-        ),
+        (Label::HybridLatency, hybrid(BY_LATENCY)),
+        (Label::HybridThroughput, hybrid(BY_INTERVAL)),
         (Label::Balanced, best(&front, BY_PRODUCT)),
     ];
     let best_of_each = |order: Order| -> Vec<usize> {
@@ -259,7 +262,7 @@ mod tests {
             score: Score {
                 latency: paracompile_plan::Nanoseconds::new(latency),
                 interval: paracompile_plan::Nanoseconds::new(interval),
-                energy: paracompile_plan::Nanojoules::new(energy),
+                energy: Nanojoules::new(energy),
             },
             stages: stages
                 .iter()

@@ -178,7 +178,7 @@ fn processors(context: &Context<'_>) -> Vec<PlanProcessor> {
                 layout: processor.layout,
                 operating_point: point.name.clone(),
                 static_mw: table.static_power(id),
-                sharing: processor.sharing[0],
+                sharing: processor.sharing[context.placement.queue_counts.of(id) - 1],
             }
         })
         .collect()

@@ -1,4 +1,4 @@
-//! Queues: one for the tasks of each processor, and one for the moves of each that has any.
+//! Queues: those for the tasks of each processor, and one for the moves of each that has any.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,8 @@ enum Owner {
 /// The plan's queues and who owns them.
 pub(super) struct Queues {
     list: Vec<Queue>,
-    compute: BTreeMap<ProcessorId, u32>,
+    /// By compute queue, counted over all processors of the chip.
+    compute: BTreeMap<usize, u32>,
     transfer: BTreeMap<Owner, u32>,
     /// Owners of `send` and `receive` of each transfer.
     ends: Vec<(Owner, Owner)>,
@@ -68,7 +69,9 @@ impl Queues {
         };
         for &processor in &context.used {
             let name = &context.soc().processors[processor].name;
-            compute.insert(processor, add(name, QueueKind::Compute));
+            for queue in placement.queues_of(processor) {
+                compute.insert(queue, add(name, QueueKind::Compute));
+            }
             if let Some(queue) = transfer.get_mut(&Owner::Processor(processor)) {
                 *queue = add(name, QueueKind::Transfer);
             }
@@ -84,9 +87,9 @@ impl Queues {
         }
     }
 
-    /// The compute queue of a processor in use.
-    pub(super) fn compute(&self, processor: ProcessorId) -> u32 {
-        self.compute[&processor]
+    /// A compute queue of a processor in use.
+    pub(super) fn compute(&self, queue: usize) -> u32 {
+        self.compute[&queue]
     }
 
     /// The queue of a transfer's `send`.

@@ -25,7 +25,7 @@ impl TaskOrder {
             timings.extend(timing.tasks.iter().map(|&task| (stage, task)));
         }
         // Queues stand in the order of their processors, and the sort keeps the sequence of the stage.
-        timings.sort_by_key(|(stage, task)| (*stage, task.start, task.processor));
+        timings.sort_by_key(|(stage, task)| (*stage, task.start, task.queue));
         let mut of_op = vec![usize::MAX; timings.len()];
         for (index, (_, task)) in timings.iter().enumerate() {
             of_op[task.op.index()] = index;
@@ -73,7 +73,7 @@ pub(super) fn list(
             Task {
                 id: id(index),
                 stage: id(stage),
-                queue: queues.compute(timing.processor),
+                queue: queues.compute(timing.queue),
                 operators: op
                     .members
                     .iter()

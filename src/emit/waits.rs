@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::ops::Range;
 
-use paracompile_frontend::soc::ProcessorSet;
 use paracompile_plan::Nanoseconds;
 use paracompile_plan::plan::{Action, Command, Wait};
 
@@ -80,7 +79,7 @@ impl StageNodes {
             let source = placement.moves[moves.timings[transfer].0].source;
             reads.push(writer(source).into_iter().collect());
         }
-        let mut before = [None; ProcessorSet::CAPACITY];
+        let mut before = vec![None; placement.queues];
         for task in tasks.clone() {
             let timing = order.timings[task].1;
             let mut writers: Vec<usize> = placement
@@ -91,7 +90,7 @@ impl StageNodes {
             writers.sort_unstable();
             writers.dedup();
             reads.push(writers);
-            queue.push(before[timing.processor.index()].replace(number_of_task(task)));
+            queue.push(before[timing.queue].replace(number_of_task(task)));
         }
         Self {
             transfers,
@@ -215,7 +214,7 @@ fn append(
                 false,
             ),
             Item::Launch(task) => (
-                queues.compute(order.timings[task].1.processor),
+                queues.compute(order.timings[task].1.queue),
                 Action::Launch(id(task)),
                 true,
             ),

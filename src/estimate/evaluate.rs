@@ -159,7 +159,7 @@ impl Timed {
     }
 }
 
-/// `round(t · κ(p, set) · sharing)`; every processor has one compute queue.
+/// `round(t · κ(p, set) · sharing)`, where `sharing` is that of as many compute queues as the processor has (rule M10).
 fn duration(
     table: &CostTable,
     placement: &Placement,
@@ -168,7 +168,7 @@ fn duration(
     set: ProcessorSet,
 ) -> Nanoseconds {
     let processor = placement.processor_of[op];
-    let sharing = table.soc.processors[processor].sharing[0];
+    let sharing = table.soc.processors[processor].sharing[placement.queue_counts.of(processor) - 1];
     cost.time
         .slowed_twice(table.slowdown(processor, set), sharing)
 }
@@ -217,6 +217,7 @@ fn task_timing(placement: &Placement, timed: &Timed, op: FusedOpId) -> TaskTimin
     TaskTiming {
         op,
         processor: placement.processor_of[index],
+        queue: placement.queue_of[index],
         work: timed.costs[index].time,
         start: timed.tasks.start[index],
         duration: timed.durations[index],
@@ -235,7 +236,7 @@ fn provenance(
     for stage in stages {
         let mut tasks: Vec<&TaskTiming> = stage.tasks.iter().collect();
         // Sums of decimals depend on their order: it is that of the plan's tasks.
-        tasks.sort_by_key(|task| (task.start, task.processor));
+        tasks.sort_by_key(|task| (task.start, task.queue));
         for task in tasks {
             let free_behind = &table.soc.processors[task.processor].fuses;
             for (position, &member) in fused.ops[task.op].members.iter().enumerate() {

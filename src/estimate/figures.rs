@@ -21,7 +21,7 @@ pub struct Estimate {
     pub interval: Nanoseconds,
     /// How often a frame is admitted: the interval, unless somebody waits longer for the sake of power.
     pub admission: Nanoseconds,
-    /// Load of the busiest processor.
+    /// Load of the busiest compute queue.
     pub interval_bound: Nanoseconds,
     /// Dynamic energy under `A`.
     pub energy_dynamic: Nanojoules,
@@ -84,6 +84,8 @@ pub struct TaskTiming {
     pub op: FusedOpId,
     /// Where it runs.
     pub processor: ProcessorId,
+    /// On which compute queue, counted over all processors of the chip in order.
+    pub queue: usize,
     /// Duration without slowdown.
     pub work: Nanoseconds,
     /// Start under `A`.

@@ -1,6 +1,5 @@
-//! Times inside a stage (rules M3 to M5): every task as early as its operands and its processor allow, in the order given.
+//! Times inside a stage (rules M3 to M5): every task as early as its operands and its queue allow, in the order given.
 
-use paracompile_frontend::soc::ProcessorSet;
 use paracompile_plan::Nanoseconds;
 
 use super::placement::{MoveIndex, Placement, StorageIndex, Writer};
@@ -32,10 +31,10 @@ impl TaskTimes {
         stage: &StageMapping,
         durations: &[Nanoseconds],
     ) -> Nanoseconds {
-        let mut free = [Nanoseconds::ZERO; ProcessorSet::CAPACITY];
+        let mut free = vec![Nanoseconds::ZERO; placement.queues];
         let mut time = Nanoseconds::ZERO;
         for &op in &stage.sequence {
-            let free = &mut free[placement.processor_of[op.index()].index()];
+            let free = &mut free[placement.queue_of[op.index()]];
             let mut start = *free;
             for &storage in placement.reads_of(op) {
                 start = start.max(self.arrival(placement, index, storage));

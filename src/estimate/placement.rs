@@ -6,7 +6,7 @@
 use paracompile_frontend::cost::{CostTable, Move};
 use paracompile_frontend::soc::{LocationId, ProcessorId};
 
-use crate::mapping::PipelineMapping;
+use crate::mapping::{PipelineMapping, QueueCounts};
 use crate::partition::{FusedGraph, FusedOpId, FusedTensorId};
 
 /// Index in [`Placement::storages`].
@@ -29,6 +29,12 @@ pub(crate) struct Placement {
     pub(crate) homes: Vec<StorageIndex>,
     /// Moves, by tensor.
     pub(crate) moves: Vec<PlannedMove>,
+    /// How many compute queues each processor has.
+    pub(crate) queue_counts: QueueCounts,
+    /// Compute queue of each fused operator, counted over all processors of the chip in order.
+    pub(crate) queue_of: Vec<usize>,
+    /// Compute queues of all processors of the chip.
+    pub(crate) queues: usize,
     /// Storages that operators read; those of operator `i` are `reads[read_from[i]..read_from[i + 1]]`, in the order of its operands.
     reads: Vec<StorageIndex>,
     read_from: Vec<usize>,
@@ -90,7 +96,7 @@ impl Placement {
     /// # Panics
     /// If the mapping does not place every operator, or needs a link that the chip lacks: the search and the profile's checks hold these.
     pub(crate) fn derive(graph: &FusedGraph, table: &CostTable, mapping: &PipelineMapping) -> Self {
-        let mut placement = Self::of_operators(graph, mapping);
+        let mut placement = Self::of_operators(graph, table, mapping);
         let mut read_by_op: Vec<(FusedOpId, usize, StorageIndex)> = Vec::new();
         for (id, tensor) in graph.tensors.iter() {
             let home = placement.add_home(graph, table, id);
@@ -117,12 +123,27 @@ impl Placement {
         placement
     }
 
+    /// The compute queues of a processor.
+    pub(crate) fn queues_of(&self, processor: ProcessorId) -> std::ops::Range<usize> {
+        let before = (0..processor.index()).map(ProcessorId::from_index);
+        let first = before.map(|other| self.queue_counts.of(other)).sum();
+        first..first + self.queue_counts.of(processor)
+    }
+
     /// The storages that an operator reads, in the order of its operands.
     pub(crate) fn reads_of(&self, op: FusedOpId) -> &[StorageIndex] {
         &self.reads[self.read_from[op.index()]..self.read_from[op.index() + 1]]
     }
 
-    fn of_operators(graph: &FusedGraph, mapping: &PipelineMapping) -> Self {
+    fn of_operators(graph: &FusedGraph, table: &CostTable, mapping: &PipelineMapping) -> Self {
+        let queue_counts = mapping.queue_counts();
+        let mut first_queue = Vec::with_capacity(table.soc.processors.len());
+        let mut queues = 0;
+        for processor in table.soc.processors.ids() {
+            first_queue.push(queues);
+            queues += queue_counts.of(processor);
+        }
+        let mut queue_of = Vec::with_capacity(graph.ops.len());
         let mut stage_of = Vec::with_capacity(graph.ops.len());
         let mut processor_of = Vec::with_capacity(graph.ops.len());
         for (index, stage) in mapping.stages.iter().enumerate() {
@@ -133,16 +154,24 @@ impl Placement {
             );
             stage_of.extend(std::iter::repeat_n(index, stage.placement.len()));
             processor_of.extend_from_slice(&stage.placement);
+            let queues = stage.placement.iter().zip(&stage.queues);
+            queue_of
+                .extend(queues.map(|(processor, &queue)| {
+                    first_queue[processor.index()] + usize::from(queue)
+                }));
         }
         assert_eq!(
-            stage_of.len(),
-            graph.ops.len(),
+            (stage_of.len(), queue_of.len()),
+            (graph.ops.len(), graph.ops.len()),
             "stages cover every operator"
         );
         Self {
             stages: mapping.stages.len(),
             stage_of,
             processor_of,
+            queue_counts,
+            queue_of,
+            queues,
             storages: Vec::with_capacity(graph.tensors.len() * 2),
             homes: Vec::with_capacity(graph.tensors.len()),
             moves: Vec::new(),

@@ -90,11 +90,11 @@ pub(crate) fn stream_latency(
         .map_or(Nanoseconds::ZERO, |last| last.done - last.start)
 }
 
-/// Load of the busiest processor under these durations (rule M5).
+/// Load of the busiest compute queue under these durations (rule M5).
 pub(crate) fn interval_bound(placement: &Placement, durations: &[Nanoseconds]) -> Nanoseconds {
-    let mut load = vec![Nanoseconds::ZERO; paracompile_frontend::soc::ProcessorSet::CAPACITY];
-    for (processor, &duration) in placement.processor_of.iter().zip(durations) {
-        load[processor.index()] += duration;
+    let mut load = vec![Nanoseconds::ZERO; placement.queues];
+    for (&queue, &duration) in placement.queue_of.iter().zip(durations) {
+        load[queue] += duration;
     }
     load.into_iter().max().unwrap_or_default()
 }

@@ -19,6 +19,11 @@ pub fn lower_bound(problem: &Problem) -> Nanoseconds {
     Nanoseconds::new(load_bound(problem, &paths, &prices, by_path))
 }
 
+/// No mapping takes less, however many lanes its processors have: the longest path.
+pub(super) fn path_bound(problem: &Problem) -> Nanoseconds {
+    Nanoseconds::new(Paths::new(problem).bound(problem))
+}
+
 /// Shortest ways to and from each operator on each processor, as if every processor were free whenever it is wanted.
 pub(super) struct Paths {
     processors: usize,
@@ -244,6 +249,24 @@ pub(super) fn load_prices(problem: &Problem) -> Vec<u64> {
     best
 }
 
+/// Puts on each lane of a device an equal share of the device's work, so that its lanes keep one price.
+#[expect(clippy::cast_precision_loss, reason = "prices may be inexact")]
+fn share_between_lanes(problem: &Problem, loads: &mut [f64]) {
+    if !problem.has_lanes() {
+        return;
+    }
+    let mut of_device = vec![(0.0, 0_usize); loads.len()];
+    for (lane, load) in loads.iter().enumerate() {
+        let (sum, count) = &mut of_device[problem.device(lane)];
+        *sum += load;
+        *count += 1;
+    }
+    for (lane, load) in loads.iter_mut().enumerate() {
+        let (sum, count) = of_device[problem.device(lane)];
+        *load = sum / count as f64;
+    }
+}
+
 /// Work on each processor if every operator goes where its priced time is least.
 #[expect(clippy::cast_precision_loss, reason = "prices may be inexact")]
 fn loads(problem: &Problem, prices: &[f64]) -> Vec<f64> {
@@ -259,6 +282,7 @@ fn loads(problem: &Problem, prices: &[f64]) -> Vec<f64> {
             loads[processor] += time;
         }
     }
+    share_between_lanes(problem, &mut loads);
     loads
 }
 

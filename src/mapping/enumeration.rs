@@ -246,7 +246,7 @@ prop_compose! {
                 moves,
             });
         }
-        Problem { homes, locations: 4, io: 3, operators, tensors, must_use }
+        Problem { homes, locations: 4, io: 3, operators, tensors, must_use, devices: Vec::new() }
     }
 }
 

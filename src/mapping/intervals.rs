@@ -88,6 +88,7 @@ impl Loads {
         for (at, (pieces, piece)) in pieces.enumerate() {
             let part = Problem {
                 homes: problem.homes.clone(),
+                devices: problem.devices.clone(),
                 operators: problem.operators[count * piece / pieces..count * (piece + 1) / pieces]
                     .to_vec(),
                 ..Problem::default()

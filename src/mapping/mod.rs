@@ -3,6 +3,7 @@
 mod outcome;
 mod pipeline_mapping;
 mod problem;
+mod queue_counts;
 mod schedule;
 
 mod block;
@@ -32,6 +33,7 @@ pub(crate) use outcome::enough;
 pub use outcome::{Budget, Effort, Outcome, Proof};
 pub use pipeline_mapping::{PipelineMapping, StageMapping, StageProof};
 pub use problem::{Objective, Operator, Problem, Tensor};
+pub use queue_counts::QueueCounts;
 pub use relaxation::{Floor, RaisedBy, Relaxation, Relaxed, Work, relaxation_bound};
 pub use schedule::{Schedule, Solution, Timing, schedule};
 pub use sequential::{LayerSwitched, layer_switched, layer_switched_within, single};

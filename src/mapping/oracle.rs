@@ -260,6 +260,23 @@ impl Places {
 }
 
 impl Problem {
+    /// The same problem with so many lanes of each processor; a processor that is required is as its first lane.
+    pub(super) fn with_lanes(mut self, counts: &[usize]) -> Self {
+        let lanes: Vec<usize> = (0..self.homes.len())
+            .flat_map(|p| std::iter::repeat_n(p, counts[p]))
+            .collect();
+        let first = |p: usize| lanes.iter().position(|&other| other == p).unwrap();
+        self.devices = lanes.iter().map(|&p| first(p)).collect();
+        let required = (0..self.homes.len()).filter(|p| self.must_use >> p & 1 == 1);
+        self.must_use = required.fold(0, |mask, p| mask | 1 << first(p));
+        self.homes = lanes.iter().map(|&p| self.homes[p]).collect();
+        for operator in &mut self.operators {
+            operator.times = lanes.iter().map(|&p| operator.times[p]).collect();
+            operator.energies = lanes.iter().map(|&p| operator.energies[p]).collect();
+        }
+        self
+    }
+
     /// The same problem with all of `twins` alike: as the first of them that there is.
     pub(super) fn with_twins(mut self, twins: &[usize]) -> Self {
         let twins: Vec<usize> = twins
@@ -303,6 +320,7 @@ pub(super) fn random_problem(seed: u64, shape: Shape) -> Problem {
         operators: Vec::new(),
         tensors: Vec::new(),
         must_use: 0,
+        devices: Vec::new(),
     };
     for _ in 0..=dice.below(2) {
         let mut held = vec![dice.index(locations)];
@@ -383,6 +401,7 @@ pub(super) fn from_edges(
             .collect(),
         tensors: Vec::new(),
         must_use: 0,
+        devices: Vec::new(),
     };
     for (edge, &(from, to)) in edges.iter().enumerate() {
         problem.operators[from].writes.push(edge);

@@ -21,8 +21,12 @@ pub struct Problem {
     pub operators: Vec<Operator>,
     /// Tensors, in any order.
     pub tensors: Vec<Tensor>,
-    /// Processors that must run at least one operator, as a bit mask (rule M2).
+    /// Processors that must run at least one operator, as a bit mask (rule M2); of a device with several lanes the first.
     pub must_use: u16,
+    /// For each processor the first lane of its device (rule M10), which is the processor itself where a device has one lane; empty if all have.
+    ///
+    /// The lanes of a device follow each other, stand at one home and take the same times and energies.
+    pub devices: Vec<usize>,
 }
 
 /// One operator.
@@ -118,6 +122,7 @@ impl Problem {
                 .map(|&index| self.tensors[index].within(&range, || held(index)))
                 .collect(),
             must_use: 0,
+            devices: self.devices.clone(),
         };
         (part, tensors)
     }
@@ -131,6 +136,30 @@ impl Problem {
                     .any(|operator| operator.times[processor].is_some())
             })
             .fold(0, |set, processor| set | 1 << processor)
+    }
+
+    /// The first lane of the device that a processor is a lane of.
+    pub fn device(&self, processor: usize) -> usize {
+        self.devices.get(processor).copied().unwrap_or(processor)
+    }
+
+    /// Whether a device has several lanes.
+    pub fn has_lanes(&self) -> bool {
+        (0..self.homes.len()).any(|processor| self.device(processor) != processor)
+    }
+
+    /// Devices that run at least one of the operators, each as the bit of its first lane.
+    pub fn eligible_devices(&self) -> u16 {
+        (0..self.homes.len())
+            .filter(|&processor| self.device(processor) == processor)
+            .fold(0, |set, processor| set | 1 << processor)
+            & self.eligible()
+    }
+
+    /// The devices that placed operators are on, each as the bit of its first lane.
+    pub(super) fn devices_of(&self, processors: &[usize]) -> u16 {
+        let devices = processors.iter().map(|&processor| self.device(processor));
+        devices.fold(0, |set, device| set | 1 << device)
     }
 }
 

@@ -8,7 +8,7 @@ use std::fmt;
 use paracompile_frontend::ir::antichain::Width;
 use paracompile_frontend::ir::{OpId, TensorId, VerifiedGraph};
 use paracompile_plan::plan::ModelKind;
-use paracompile_plan::{Bytes, OpClass};
+use paracompile_plan::{Bytes, OpClass, counted};
 use serde::Serialize;
 
 use super::blocks::gates;
@@ -265,8 +265,10 @@ impl fmt::Display for Inspection {
         }
         writeln!(
             f,
-            "  operators   {} ({} free), {} tasks after fusion",
-            self.operators, self.free_operators, self.fused_operators
+            "  operators   {} ({} free), {} after fusion",
+            self.operators,
+            self.free_operators,
+            counted(self.fused_operators, "task")
         )?;
         writeln!(
             f,
@@ -311,11 +313,6 @@ impl fmt::Display for Inspection {
         }
         Ok(())
     }
-}
-
-fn counted(count: usize, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
 }
 
 fn write_segments(

@@ -212,15 +212,22 @@ impl<'a> Sources<'a> {
                 let timed = |used| self.fastest.retimed(asked.start, entry, &mapping, used);
                 let (alone, together) = (timed(asked.processors), timed(used));
                 // What is true of all mappings with this exit is true of this one.
-                let twins = fastest
-                    .iter()
-                    .map(Offered::option)
-                    .filter(|twin| twin.end == option.end && twin.exit == option.exit);
-                mapping.proof.bound = twins
+                let twins = || {
+                    let options = fastest.iter().map(Offered::option);
+                    options.filter(|twin| twin.end == option.end && twin.exit == option.exit)
+                };
+                mapping.proof.bound = twins()
                     .map(|twin| twin.bound)
                     .min()
                     .unwrap_or(Nanoseconds::ZERO)
                     .min(alone.time);
+                let holds = |queues| {
+                    let twins = twins().filter_map(|twin| twin.bound_with(queues));
+                    twins.min().unwrap_or(Nanoseconds::ZERO).min(alone.time)
+                };
+                for (queues, bound) in &mut mapping.proof.by_queues {
+                    *bound = holds(*queues);
+                }
                 mapping.proof.method.push_str(", for less memory");
                 offered.push(Offered {
                     options: Arc::clone(&leaner),

@@ -16,6 +16,8 @@ pub struct Sameness<'a> {
     pub tables: &'a [&'a CostTable],
     /// Whether a task may run on a processor under the demands of the run.
     pub allows: &'a dyn Fn(FusedOpId, ProcessorId) -> bool,
+    /// How many compute queues each processor may have; a processor beyond the list has one.
+    pub queues: &'a [Vec<usize>],
     /// Whether a processor stays at its operating point while others may leave theirs.
     pub is_fixed: &'a dyn Fn(ProcessorId) -> bool,
 }
@@ -35,6 +37,7 @@ pub fn symmetry(sameness: Sameness<'_>) -> Symmetry {
         .min();
     Symmetry::new(count.unwrap_or(0), |a, b| {
         (sameness.is_fixed)(a) == (sameness.is_fixed)(b)
+            && sameness.may_have_as_many_queues(a, b)
             && sameness.is_eligible_alike(a, b)
             && sameness.tables.iter().all(|table| {
                 are_built_alike(table, a, b)
@@ -45,6 +48,10 @@ pub fn symmetry(sameness: Sameness<'_>) -> Symmetry {
 }
 
 impl Sameness<'_> {
+    fn may_have_as_many_queues(&self, a: ProcessorId, b: ProcessorId) -> bool {
+        self.queues.get(a.index()) == self.queues.get(b.index())
+    }
+
     /// Whether the demands leave both the same tasks.
     fn is_eligible_alike(&self, a: ProcessorId, b: ProcessorId) -> bool {
         let mut ops = self.fused.ops.iter();
@@ -130,6 +137,7 @@ mod tests {
                 fused: &fuse(&graph),
                 tables: &[&table],
                 allows,
+                queues: &[],
                 is_fixed,
             }),
         )
@@ -308,6 +316,7 @@ mod tests {
                     fused: &fused,
                     tables,
                     allows: &|_, _| true,
+                    queues: &[],
                     is_fixed: &|_| false,
                 }),
             )

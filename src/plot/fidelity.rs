@@ -23,7 +23,7 @@ pub struct FidelityPoint {
     pub network: String,
     /// What was measured at once.
     pub level: Level,
-    /// Seconds or joules.
+    /// Seconds, joules or frames a second.
     pub quantity: Quantity,
     /// The operator or the group; of a network, its name.
     pub name: String,
@@ -32,7 +32,7 @@ pub struct FidelityPoint {
     pub class: Option<OpClass>,
     /// Whether the cost model has seen operators of its kind.
     pub covered: bool,
-    /// Measured, in seconds or joules.
+    /// Measured, in the unit of the quantity.
     pub measured: f64,
     /// Predicted, in the same unit.
     pub predicted: f64,
@@ -58,6 +58,8 @@ pub enum Quantity {
     Time,
     /// Joules.
     Energy,
+    /// Frames a second.
+    Throughput,
 }
 
 /// Why a report cannot be read.

@@ -6,7 +6,9 @@ use paracompile_plan::plan::Strategy;
 use super::axis::{round_number, time_unit};
 use super::canvas::{Canvas, HPos, Lettering, Mark, Point, VPos};
 use super::palette::{ACCENT, INK, SOFT, strategy, tint};
-use super::pareto::{BASELINE, LEFT, LEGEND, LINE, LOWER, PALE, UPPER, WIDTH, is_near};
+use super::pareto::{
+    BASELINE, LEFT, LEGEND, LINE, LOWER, PALE, UPPER, Vertical, WIDTH, is_near, knows_energy,
+};
 
 pub(super) fn draw_heading(canvas: &Canvas<'_>, front: &Front) {
     let left = (HPos::Left, VPos::Center);
@@ -16,6 +18,9 @@ pub(super) fn draw_heading(canvas: &Canvas<'_>, front: &Front) {
     let title = heading.fit(&title, room).unwrap_or_default();
     canvas.text(&title, (LEFT, 28.0), left, heading);
     let energy = match front.energy {
+        EnergyAxis::ByProduct | EnergyAxis::Objective if !knows_energy(front) => {
+            "energies are unknown"
+        }
         EnergyAxis::ByProduct => "energy is what the mappings chosen by time take",
         EnergyAxis::Objective => "energy is an objective",
     };
@@ -37,8 +42,13 @@ pub(super) fn draw_legend(canvas: &Canvas<'_>, front: &Front, outside: usize) {
     let text = Lettering::plain(12.0, INK);
     let left = (HPos::Left, VPos::Center);
     let mut y = UPPER.top + 10.0;
+    let bottom = if Vertical::Energy.is_known(front) {
+        LOWER.bottom
+    } else {
+        UPPER.bottom + 40.0
+    };
     let mut entry = |draw: &dyn Fn(Point), label: &str| {
-        if y > LOWER.bottom {
+        if y > bottom {
             return;
         }
         draw((LEGEND + 12.0, y));
@@ -110,12 +120,16 @@ pub(super) fn draw_legend(canvas: &Canvas<'_>, front: &Front, outside: usize) {
         let (unit, per_second) = time_unit(far.figures.latency_s);
         let latency = round_number(far.figures.latency_s * per_second);
         let throughput = round_number(far.figures.throughput_fps);
-        let energy = round_number(far.figures.energy_active_j);
         entry(
             &|at| canvas.mark(Mark::Cross, at, 6.0, tint(BASELINE, 0.5)),
             &far.name,
         );
         entry(&|_| (), &format!("outside: {latency} {unit},"));
-        entry(&|_| (), &format!("{throughput} fps, {energy} J"));
+        let energy = if knows_energy(front) {
+            format!(", {} J", round_number(far.figures.energy_active_j))
+        } else {
+            String::new()
+        };
+        entry(&|_| (), &format!("{throughput} fps{energy}"));
     }
 }

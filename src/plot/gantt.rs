@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use paracompile_plan::plan::{QueueKind, Task};
-use paracompile_plan::{Nanoseconds, Plan};
+use paracompile_plan::{Nanojoules, Nanoseconds, Plan, counted};
 use plotters::style::{RGBColor, WHITE};
 
 use super::axis::{Axis, round_number, time_unit};
@@ -24,6 +24,9 @@ const RIGHT: f64 = 968.0;
 const PALE: [f64; 2] = [0.30, 0.17];
 const MOVE: RGBColor = RGBColor(70, 70, 70);
 const SMALL: Lettering = Lettering::plain(10.0, INK);
+/// Names of moments, and the height of a row of them.
+const MARKS: Lettering = Lettering::plain(11.0, INK);
+const ROW_OF_MARKS: f64 = 14.0;
 
 /// Draws `plan`, which the checker has accepted, as SVG.
 ///
@@ -38,7 +41,10 @@ pub(super) enum Times {
     /// From the compiler: what waits for what follows from them, and so does the critical path.
     Planned,
     /// From devices, in the place of the compiler's.
-    Measured,
+    Measured {
+        /// Whether frames were admitted at an interval, or as fast as the first stage took them.
+        is_paced: bool,
+    },
 }
 
 /// The same with `says` before the subtitle, over at least so many seconds.
@@ -49,7 +55,7 @@ pub(super) fn gantt_of(plan: &Plan, times: Times, says: &str, seconds: f64) -> S
     // A plan that cannot be simulated has no critical path, but lanes all the same.
     let path = match times {
         Times::Planned => critical_path(plan, Critical::Passage).ok(),
-        Times::Measured => None,
+        Times::Measured { .. } => None,
     };
     let names = plan
         .queues
@@ -57,24 +63,26 @@ pub(super) fn gantt_of(plan: &Plan, times: Times, says: &str, seconds: f64) -> S
         .filter(|queue| queue.kind == QueueKind::Compute);
     let looks = Processors::of(names.map(|queue| queue.processor.as_str()));
     let legend = legend(plan, &stream, path.is_some(), lanes.left);
-    let bottom = lanes.bottom;
-    let top_of_legend = bottom + 54.0;
+    let scale = time_unit(stream.span);
+    let axis = Axis::from_zero(stream.span * scale.1, lanes.left, RIGHT);
+    let marks = frame_marks(&stream, |seconds| axis.pixel(seconds * scale.1));
+    let rows = marks.iter().map(|mark| mark.row + 1).max().unwrap_or(0);
+    let top_of_legend = lanes.bottom + 26.0 + ROW_OF_MARKS * to_f64(rows.max(2));
     let height = top_of_legend + legend.height() + 12.0;
     picture(WIDTH, to_pixels(height), |canvas| {
         let left = lanes.left;
-        let scale = time_unit(stream.span);
         let drawing = Drawing {
             canvas,
             plan,
             lanes: &lanes,
             looks: &looks,
-            axis: Axis::from_zero(stream.span * scale.1, left, RIGHT),
+            axis,
             per_second: scale.1,
             stream: &stream,
         };
         drawing.draw_grid(scale.0);
-        drawing.draw_frame_marks();
-        draw_heading(canvas, plan, left, says);
+        drawing.draw_frame_marks(&marks);
+        draw_heading(canvas, plan, left, times, says);
         drawing.draw_stages();
         drawing.draw_other_frames();
         drawing.draw_tasks();
@@ -326,45 +334,66 @@ impl Drawing<'_, '_> {
         }
     }
 
-    /// When frame f enters and leaves, and when the next one is admitted.
-    fn draw_frame_marks(&self) {
+    fn draw_frame_marks(&self, marks: &[FrameMark]) {
         let bottom = self.lanes.bottom;
-        let small = Lettering::plain(11.0, INK);
-        let mut marks = vec![
-            (0.0, "frame f admitted", HPos::Left),
-            (self.stream.passage, "frame f done", HPos::Right),
-        ];
-        if self.stream.interval > 0.0 && self.stream.interval < self.stream.passage * 0.999 {
-            marks.push((self.stream.interval, "f+1 admitted", HPos::Center));
-        }
-        // Rows of texts, each with the pixels that are taken.
-        let mut rows: Vec<Vec<(f64, f64)>> = Vec::new();
-        for (at, label, anchor) in marks {
-            let x = self.x(at);
-            let width = small.width(label);
-            let anchor = match anchor {
-                HPos::Right if x - width < self.x(0.0) => HPos::Left,
-                HPos::Left | HPos::Center | HPos::Right => anchor,
-            };
-            let from = match anchor {
-                HPos::Left => x,
-                HPos::Center => x - width / 2.0,
-                HPos::Right => x - width,
-            };
-            let free = |row: &Vec<(f64, f64)>| {
-                row.iter()
-                    .all(|&(start, end)| end + 8.0 < from || from + width + 8.0 < start)
-            };
-            let row = rows.iter().position(free).unwrap_or(rows.len());
-            if row == rows.len() {
-                rows.push(Vec::new());
-            }
-            rows[row].push((from, from + width));
-            self.canvas.dashes((x, TOP - 8.0), (x, bottom), INK);
-            let y = bottom + 22.0 + 14.0 * to_f64(row);
-            self.canvas.text(label, (x, y), (anchor, VPos::Top), small);
+        for mark in marks {
+            self.canvas
+                .dashes((mark.x, TOP - 8.0), (mark.x, bottom), INK);
+            let y = bottom + 22.0 + ROW_OF_MARKS * to_f64(mark.row);
+            self.canvas
+                .text(mark.label, (mark.x, y), (mark.anchor, VPos::Top), MARKS);
         }
     }
+}
+
+/// A moment of frame f or of the next one, named below the lanes.
+struct FrameMark {
+    x: f64,
+    label: &'static str,
+    anchor: HPos,
+    row: usize,
+}
+
+/// When frame f enters and leaves, and when the next one is admitted; names that would touch stand in different rows.
+fn frame_marks(stream: &Stream, x: impl Fn(f64) -> f64) -> Vec<FrameMark> {
+    let mut moments = vec![
+        (0.0, "frame f admitted", HPos::Left),
+        (stream.passage, "frame f done", HPos::Right),
+    ];
+    if stream.interval > 0.0 && stream.interval < stream.passage * 0.999 {
+        moments.push((stream.interval, "f+1 admitted", HPos::Center));
+    }
+    // The pixels that are taken, by row.
+    let mut rows: Vec<Vec<(f64, f64)>> = Vec::new();
+    let marks = moments.into_iter().map(|(at, label, anchor)| {
+        let at = x(at);
+        let width = MARKS.width(label);
+        let anchor = match anchor {
+            HPos::Right if at - width < x(0.0) => HPos::Left,
+            HPos::Left | HPos::Center | HPos::Right => anchor,
+        };
+        let from = match anchor {
+            HPos::Left => at,
+            HPos::Center => at - width / 2.0,
+            HPos::Right => at - width,
+        };
+        let free = |row: &Vec<(f64, f64)>| {
+            row.iter()
+                .all(|&(start, end)| end + 8.0 < from || from + width + 8.0 < start)
+        };
+        let row = rows.iter().position(free).unwrap_or(rows.len());
+        if row == rows.len() {
+            rows.push(Vec::new());
+        }
+        rows[row].push((from, from + width));
+        FrameMark {
+            x: at,
+            label,
+            anchor,
+            row,
+        }
+    });
+    marks.collect()
 }
 
 /// A colour for a frame other than the one that the picture is about; neighbours differ.
@@ -404,7 +433,7 @@ pub(super) fn tail_that_fits(name: &str, look: Lettering, width: f64) -> Option<
         .filter(|name| !name.is_empty())
 }
 
-fn draw_heading(canvas: &Canvas<'_>, plan: &Plan, left: f64, says: &str) {
+fn draw_heading(canvas: &Canvas<'_>, plan: &Plan, left: f64, times: Times, says: &str) {
     let heading = Lettering::bold(16.0, INK);
     let stages: Vec<_> = plan
         .stages
@@ -423,21 +452,28 @@ fn draw_heading(canvas: &Canvas<'_>, plan: &Plan, left: f64, says: &str) {
     let figures = &plan.predicted;
     // A frame of the stream takes longer than one alone where stages slow each other.
     let passage: Nanoseconds = plan.stages.iter().map(|stage| stage.time_ns).sum();
-    let latency = if passage == figures.latency_ns {
-        format!("latency {passage}")
+    let alone = figures.latency_ns;
+    let latency = match times {
+        Times::Planned if passage == alone => format!("latency {passage}"),
+        Times::Planned | Times::Measured { is_paced: true } => {
+            format!("one frame alone {alone}; drawn: a paced stream, {passage}")
+        }
+        Times::Measured { is_paced: false } => {
+            format!("one frame alone {alone}; drawn: a stream without a pace, {passage}")
+        }
+    };
+    // Without a meter nobody knows what a frame takes.
+    let energy = if figures.energy_active_nj == Nanojoules::ZERO {
+        String::new()
     } else {
-        format!(
-            "one frame alone {}; drawn: a paced stream, {passage}",
-            figures.latency_ns
-        )
+        format!(", {} each", figures.energy_active_nj)
     };
     let subtitle = format!(
-        "{says}{}; {latency}, a frame every {}, {} each; {} tasks, {} moves",
+        "{says}{}; {latency}, a frame every {}{energy}; {}, {}",
         plan.strategy.name(),
         plan.pace(),
-        figures.energy_active_nj,
-        plan.tasks.len(),
-        plan.transfers.len(),
+        counted(plan.tasks.len(), "task"),
+        counted(plan.transfers.len(), "move"),
     );
     let look = Lettering::plain(12.0, SOFT);
     let subtitle = look.fit(&subtitle, RIGHT - left).unwrap_or_default();
@@ -513,6 +549,8 @@ fn draw_sample(canvas: &Canvas<'_>, sample: Sample, (x, y): Point, looks: &Proce
 
 #[cfg(test)]
 mod tests {
+    use paracompile_plan::plan::AS_IT_IS;
+
     use super::*;
     use crate::plot::geometry::Picture;
     use crate::plot::samples;
@@ -534,6 +572,28 @@ mod tests {
         for point in ["1000MHz", "1100MHz", "1200MHz"] {
             assert!(picture.contains(&format!("\n{point}\n")), "{point}");
         }
+    }
+
+    /// A prediction on the scale of a measurement that took ten times as long.
+    #[test]
+    fn names_of_moments_that_lie_close_together_keep_clear_of_the_legend() {
+        let plan = samples::plan(20, &[&["big"], &["gpu"]]);
+        let seconds = 10.0 * Stream::of(&plan).span;
+        Picture::read(&gantt_of(&plan, Times::Planned, "predicted: ", seconds)).assert_clean();
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_told() {
+        let mut plan = samples::plan(20, &[&["big", "little"], &["gpu"]]);
+        assert!(gantt(&plan).contains(" each; 20 tasks, "));
+        plan.predicted.energy_active_nj = Nanojoules::ZERO;
+        for processor in &mut plan.processors {
+            processor.operating_point = AS_IT_IS.to_owned();
+        }
+        let picture = gantt(&plan);
+        assert!(!picture.contains(" each"), "no meter, no energy");
+        assert!(!picture.contains(&format!("\n{AS_IT_IS}\n")));
+        Picture::read(&picture).assert_clean();
     }
 
     #[test]

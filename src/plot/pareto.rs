@@ -16,6 +16,8 @@ use super::panel::{Panel, Titles};
 
 pub(super) const WIDTH: u32 = 1000;
 const HEIGHT: u32 = 920;
+/// Height of a picture whose lower panel would have nothing to show.
+const WITHOUT_ENERGY: u32 = 544;
 pub(super) const LEFT: f64 = 84.0;
 const RIGHT: f64 = 778.0;
 pub(super) const UPPER: Area = Area {
@@ -46,8 +48,18 @@ pub(super) const LINE: RGBColor = RGBColor(140, 140, 140);
 ///
 /// Mappings far off the front are left out of the picture and counted in its legend.
 pub fn pareto(front: &Front) -> String {
-    picture(WIDTH, HEIGHT, |canvas| {
-        let charts = Vertical::BOTH.map(|vertical| Chart::new(canvas, front, vertical));
+    let height = if Vertical::Energy.is_known(front) {
+        HEIGHT
+    } else {
+        WITHOUT_ENERGY
+    };
+    picture(WIDTH, height, |canvas| {
+        let known = Vertical::BOTH
+            .into_iter()
+            .filter(|vertical| vertical.is_known(front));
+        let charts: Vec<Chart<'_, '_>> = known
+            .map(|vertical| Chart::new(canvas, front, vertical))
+            .collect();
         draw_heading(canvas, front);
         let mut outside = 0;
         for chart in &charts {
@@ -66,13 +78,21 @@ pub fn pareto(front: &Front) -> String {
 
 /// What a panel shows over latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Vertical {
+pub(super) enum Vertical {
     Throughput,
     Energy,
 }
 
 impl Vertical {
     const BOTH: [Self; 2] = [Self::Throughput, Self::Energy];
+
+    /// Whether there is anything to show: without a meter all energies are zero.
+    pub(super) fn is_known(self, front: &Front) -> bool {
+        match self {
+            Self::Throughput => true,
+            Self::Energy => front.plans.is_empty() || knows_energy(front),
+        }
+    }
 
     fn of(self, figures: &Figures) -> f64 {
         match self {
@@ -101,6 +121,14 @@ impl Vertical {
             Self::Energy => f64::INFINITY,
         }
     }
+}
+
+/// Whether any plan takes energy, as far as the profile says.
+pub(super) fn knows_energy(front: &Front) -> bool {
+    front
+        .plans
+        .iter()
+        .any(|plan| plan.figures.energy_active_j > 0.0)
 }
 
 /// Whether a baseline is close enough to the front to be drawn without squeezing it; others are listed in the legend.
@@ -196,7 +224,12 @@ impl<'c, 'b> Chart<'c, 'b> {
         let energy = format!("active energy a frame ({})", self.upward.0);
         let titles = match self.vertical {
             Vertical::Throughput => Titles {
-                x: "",
+                // The axis is shared with the panel below, if there is one.
+                x: if Vertical::Energy.is_known(self.front) {
+                    ""
+                } else {
+                    &latency
+                },
                 y: "throughput (frames/s)",
             },
             Vertical::Energy => Titles {
@@ -426,11 +459,14 @@ fn stages(figures: &Figures) -> String {
 fn tooltip(name: &str, figures: &Figures) -> String {
     let (unit, per_second) = time_unit(figures.latency_s);
     format!(
-        "{name}: {}; latency {} {unit}, {} frames/s, {} J a frame",
+        "{name}: {}; latency {} {unit}, {} frames/s{}",
         stages(figures),
         round_number(figures.latency_s * per_second),
         round_number(figures.throughput_fps),
-        round_number(figures.energy_active_j),
+        match figures.energy_active_j {
+            energy if energy > 0.0 => format!(", {} J a frame", round_number(energy)),
+            _ => String::new(),
+        }
     )
 }
 
@@ -552,6 +588,21 @@ mod tests {
         let picture = pareto(&front);
         assert!(picture.contains("\n1 more lies outside\n"));
         assert!(picture.contains("\nalike within 0.4%:\n"));
+    }
+
+    #[test]
+    fn energies_that_nobody_knows_have_no_panel() {
+        let mut front = samples::front(12);
+        for plan in &mut front.plans {
+            plan.figures.energy_active_j = 0.0;
+        }
+        for baseline in &mut front.baselines {
+            baseline.figures.energy_active_j = 0.0;
+        }
+        let picture = pareto(&front);
+        assert!(picture.contains("energies are unknown") && !picture.contains("active energy"));
+        assert!(picture.contains("latency of one frame") && !picture.contains(" J a frame"));
+        Picture::read(&picture).assert_clean();
     }
 
     #[test]

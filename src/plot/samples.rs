@@ -27,6 +27,7 @@ fn figures(latency_s: f64, interval_s: f64, stages: &[&[&str]]) -> Figures {
     let stage = |processors: &&[&str]| FrontStage {
         processors: processors.iter().map(|&name| name.to_owned()).collect(),
         operating_points: Vec::new(),
+        queues: Vec::new(),
         operators: 20,
         time_s: interval_s,
     };
@@ -89,6 +90,7 @@ pub(super) fn front(count: u32) -> Front {
         energy: EnergyAxis::ByProduct,
         energy_slack: 0.0,
         operating_points: None,
+        queues: BTreeMap::new(),
         constraints: Vec::new(),
         epsilon: 0.0,
         recommended: format!("plans/{:02}.json", count / 2),
@@ -140,6 +142,7 @@ pub(super) fn plan(tasks: u32, stage_sets: &[&[&str]]) -> Plan {
                 start_ns: Nanoseconds::new(busy[slot]),
                 duration_ns: Nanoseconds::new(duration),
                 energy_nj: Nanojoules::ZERO,
+                kernel: None,
             });
             busy[slot] += duration;
             if index % 5 == 0 {

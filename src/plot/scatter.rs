@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use paracompile_plan::counted;
+
 use super::axis::{Axis, energy_unit, time_unit};
 use super::canvas::{Canvas, HPos, Lettering, Point, VPos, picture, to_f64, to_pixels};
 use super::fidelity::{Fidelity, FidelityPoint, Level, Quantity, error};
@@ -42,7 +44,10 @@ pub fn scatter(report: &Fidelity) -> String {
     picture(WIDTH, to_pixels(height), |canvas| {
         draw_heading(canvas, report);
         for (index, ((quantity, level), points)) in groups.iter().enumerate() {
-            let origin = (CELL * to_f64(index % 2), TOP + row * to_f64(index / 2));
+            // A panel that is alone in its row stands in the middle.
+            let is_alone = index % 2 == 0 && index + 1 == groups.len();
+            let column = if is_alone { 0.5 } else { to_f64(index % 2) };
+            let origin = (CELL * column, TOP + row * to_f64(index / 2));
             let chart = Chart {
                 canvas,
                 looks: &looks,
@@ -89,6 +94,7 @@ impl Chart<'_, '_> {
         let what = match quantity {
             Quantity::Time => "Time",
             Quantity::Energy => "Energy",
+            Quantity::Throughput => "Throughput",
         };
         let of = match level {
             Level::Network => "networks",
@@ -188,6 +194,7 @@ fn tooltip(point: &FidelityPoint) -> String {
     let unit = match point.quantity {
         Quantity::Time => "s",
         Quantity::Energy => "J",
+        Quantity::Throughput => "frames/s",
     };
     format!(
         "{} on {}, {} {class}: measured {:e} {unit}, predicted {:e} {unit}, {:+.1}%",
@@ -205,6 +212,7 @@ fn unit(quantity: Quantity, most: f64) -> (&'static str, f64) {
     match quantity {
         Quantity::Time => time_unit(most),
         Quantity::Energy => energy_unit(most),
+        Quantity::Throughput => ("frames/s", 1.0),
     }
 }
 
@@ -214,8 +222,8 @@ fn draw_heading(canvas: &Canvas<'_>, report: &Fidelity) {
     canvas.text("Predicted against measured", (LEFT, 26.0), left, heading);
     let look = Lettering::plain(12.0, SOFT);
     let text = format!(
-        "{} points; band: ±10%; filled: of a kind that the cost model has seen; error: root mean square, relative",
-        report.points.len()
+        "{}; band: ±10%; filled: of a kind that the cost model has seen; error: root mean square, relative",
+        counted(report.points.len(), "point")
     );
     canvas.text(&text, (LEFT, 50.0), left, look);
 }

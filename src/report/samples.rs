@@ -59,6 +59,7 @@ pub(super) fn run() -> Run {
         energy: EnergyAxis::ByProduct,
         energy_slack: 0.0,
         operating_points: None,
+        queues: std::collections::BTreeMap::new(),
         soc: &scenarios[0].table.soc,
         goal: Goal::Balanced,
     })

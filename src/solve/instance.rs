@@ -243,6 +243,7 @@ impl Instance {
             operators,
             tensors,
             must_use: 0,
+            devices: Vec::new(),
         }
     }
 

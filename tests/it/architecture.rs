@@ -188,11 +188,13 @@ const OWNED: &[(&str, &[&str])] = &[
         "fs",
         &[
             "src/bin/",
+            "crates/plan/src/kind.rs",
             "crates/plan/src/read.rs",
             "crates/plan/src/write.rs",
             "crates/frontend/src/soc/document.rs",
             "crates/frontend/src/cost/costs_file.rs",
             "crates/frontend/src/import/onnx/file.rs",
+            "crates/frontend/src/import/kernels/library.rs",
             "crates/testkit/src/case/format.rs",
             "crates/testkit/src/instances.rs",
             "crates/testkit/src/fuzz/corpus.rs",

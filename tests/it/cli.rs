@@ -4,6 +4,7 @@ use std::io::Read;
 use std::process::Stdio;
 
 use insta::assert_snapshot;
+use paracompile_testkit::onnx::{Dim, Graph, dtype, node, value, zeros};
 use serde_json::Value;
 
 use crate::command::{Desk, Run};
@@ -440,6 +441,176 @@ fn costs_that_are_written_and_read_back_change_nothing_but_the_digest() {
     assert!(forgotten.err.contains("--costs"), "{}", forgotten.err);
     let told = forgotten.out.matches("digest is").count();
     assert_eq!(told, 1, "{}", forgotten.out);
+    // Figures that follow from other costs would bury the one line that says why.
+    assert!(forgotten.out.lines().count() <= 2, "{}", forgotten.out);
+}
+
+/// A product whose rows are a symbolic dimension.
+fn of_any_batch() -> Vec<u8> {
+    let graph = Graph {
+        nodes: vec![node("MatMul", &["x", "w"], &["y"], &[])],
+        constants: vec![zeros("w", &[64, 64])],
+        inputs: vec![value(
+            "x",
+            dtype::FLOAT,
+            &[Dim::Symbol("batch"), Dim::Value(64)],
+        )],
+        outputs: vec![value(
+            "y",
+            dtype::FLOAT,
+            &[Dim::Symbol("batch"), Dim::Value(64)],
+        )],
+        ..Graph::default()
+    };
+    graph.model(17)
+}
+
+/// The digest of a graph does not hold what its dimensions are bound to, so costs say it.
+#[test]
+fn costs_measured_with_other_dimensions_are_refused() {
+    let desk = Desk::new();
+    desk.put("odd.onnx", of_any_batch());
+    let small = ["costs", "odd.onnx", "--soc", "vim3", "--dim", "batch=2"];
+    desk.run(&[&small[..], &["-o", "costs.json"]].concat())
+        .done();
+    let map = ["odd.onnx", "--soc", "vim3", "-q", "--costs"];
+    let with = |batch: &str, costs: &str| desk.run(&[&map[..], &[costs, "--dim", batch]].concat());
+    with("batch=2", "costs.json").done();
+    let said = with("batch=64", "costs.json").refused(2);
+    for part in [
+        "costs.json: the measured costs are for batch=2, but the model is read with batch=64",
+        "pararun profile … --dim 'batch=64', or map with --dim 'batch=2'",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let mut costs: Value = serde_json::from_slice(&desk.read("costs.json")).expect("it is JSON");
+    costs
+        .as_object_mut()
+        .expect("it is an object")
+        .remove("dims");
+    desk.put("old.json", costs.to_string());
+    let said = with("batch=2", "old.json").refused(2);
+    assert!(said.contains("do not say for which dimensions"), "{said}");
+}
+
+/// An interrupted measurement leaves operators out.
+#[test]
+fn operators_without_a_measured_cost_are_counted() {
+    let desk = Desk::new();
+    desk.put("odd.onnx", of_any_batch());
+    let base = ["odd.onnx", "--soc", "vim3", "--dim", "batch=2"];
+    let costs = [
+        "costs",
+        "odd.onnx",
+        "--soc",
+        "vim3",
+        "--dim",
+        "batch=2",
+        "-o",
+        "costs.json",
+    ];
+    desk.run(&costs).done();
+    let with = |costs: &Value| {
+        desk.put("costs.json", costs.to_string());
+        let run = desk.run(&[&base[..], &["--costs", "costs.json"]].concat());
+        assert_eq!(run.code, 0, "{}", run.err);
+        run.err
+    };
+    let mut costs: Value = serde_json::from_slice(&desk.read("costs.json")).expect("it is JSON");
+    assert!(!with(&costs).contains("has no cost"));
+    let entries = costs["entries"].as_array_mut().expect("it is a list");
+    entries.retain(|entry| entry["processor"] == "big");
+    entries[0]["source"] = "measured".into();
+    let said = with(&costs);
+    assert!(
+        said.contains("costs.json has no cost of 1 operator on little and 1 operator on gpu: the profile estimates them"),
+        "{said}"
+    );
+}
+
+/// Without a meter all powers are zero, and nothing is known of energy.
+#[test]
+fn energies_that_nobody_knows_are_no_figures() {
+    fn without_power(value: &mut Value) {
+        match value {
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    if name.ends_with("_w") && !value.is_object() {
+                        *value = serde_json::json!({ "value": 0, "source": "assumed", "note": "no meter" });
+                    } else if name == "dynamic_w" {
+                        for power in value.as_object_mut().expect("powers by class").values_mut() {
+                            *power = serde_json::json!({ "value": 0, "source": "assumed", "note": "no meter" });
+                        }
+                    } else if name.ends_with("_w") {
+                        *value = serde_json::json!({ "value": 0, "source": "assumed", "note": "no meter" });
+                    } else {
+                        without_power(value);
+                    }
+                }
+            }
+            Value::Array(values) => values.iter_mut().for_each(without_power),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    let desk = Desk::new().with_model("squeezenet1_1.onnx");
+    desk.put("unmetered.json", changed(without_power));
+    let run = desk.run(&[
+        "squeezenet1_1.onnx",
+        "--soc",
+        "unmetered.json",
+        "--out",
+        "out",
+    ]);
+    assert!(run.err.contains("energies are unknown"), "{}", run.err);
+    let table = run.done();
+    assert!(
+        !table.contains("min-energy") && !table.contains("0 mJ"),
+        "{table}"
+    );
+    let picture = String::from_utf8(desk.read("out/pareto.svg")).expect("pictures are text");
+    assert!(
+        picture.contains("energies are unknown"),
+        "no panel of zeros"
+    );
+    let asked = [
+        "squeezenet1_1.onnx",
+        "--soc",
+        "unmetered.json",
+        "--objective",
+        "energy",
+    ];
+    let said = desk.run(&asked).refused(2);
+    assert!(said.contains("all powers of"), "{said}");
+}
+
+#[test]
+fn files_without_a_picture_are_told_what_they_are() {
+    let desk = Desk::new().with_model("squeezenet1_1.onnx");
+    desk.put("m.json", r#"{"schema": 1, "kind": "measured"}"#);
+    desk.put(
+        "vs.json",
+        r#"{"schema": 1, "predictions": "", "plans": []}"#,
+    );
+    for (file, kind, remedy) in [
+        (
+            "m.json",
+            "what pararun run measured of a plan",
+            "plot PLAN --measured FILE",
+        ),
+        ("vs.json", "what pararun validate found", "--fidelity"),
+        ("squeezenet1_1.onnx", "a model", "paracompile MODEL --soc"),
+    ] {
+        let said = desk.run(&["plot", file]).refused(2);
+        assert!(said.contains(&format!("{file}: this is {kind}")), "{said}");
+        assert!(said.contains(remedy), "{said}");
+    }
+    let said = desk
+        .run(&["check", "m.json", "--model", "m.json", "--soc", "vim3"])
+        .refused(2);
+    assert!(
+        said.contains("m.json: this is what pararun run measured of a plan"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -861,7 +1032,7 @@ fn what_cannot_be_drawn_is_refused_by_name() {
         &["plot", "plan.json", "-o", "a.pdf"],
         &["plot", "plan.json", "-o", "a.dot"],
         &["plot", "plan.json", "--kind", "graph", "-o", "a"],
-        &["plot", "plan.json", "-o", "nowhere/a.svg"],
+        &["plot", "plan.json", "-o", "plan.json/a.svg"],
     ] {
         let picture = desk.run(arguments).refused(2);
         pictures.push_str("$ paracompile ");

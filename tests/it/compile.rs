@@ -38,6 +38,7 @@ fn compiled_on(
         effort: Effort::Normal,
         energy: EnergyAxis::ByProduct,
         points: None,
+        queues: &[],
         budget: Budget::UNLIMITED,
         constraints: &Constraints::NONE,
         progress: Progress(&|_| ()),

@@ -14,6 +14,7 @@ mod optimality;
 mod oracle;
 mod partitioned;
 mod points_cli;
+mod queues;
 mod raw_exports;
 mod report;
 mod solve;

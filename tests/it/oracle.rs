@@ -5,7 +5,7 @@
 use paracompile::emit::{self, Claim, Emission};
 use paracompile::estimate::{Estimate, evaluate};
 use paracompile::front::EnergyAxis;
-use paracompile::mapping::decompose::{MapperOptions, StageGraph, StageMapper};
+use paracompile::mapping::decompose::{MapperOptions, QueuesAllowed, StageGraph, StageMapper};
 use paracompile::mapping::{
     Budget, Effort, Granularity, PipelineMapping, StageMapping, StageProof,
 };
@@ -106,6 +106,12 @@ fn mapping(point: &Point) -> PipelineMapping {
                     .values()
                     .map(|&processor| Id::from_index(processor))
                     .collect(),
+                queues: stage
+                    .choice
+                    .queues
+                    .values()
+                    .map(|&queue| u8::try_from(queue).expect("cases have few queues"))
+                    .collect(),
                 sequence: stage
                     .choice
                     .sequence
@@ -114,6 +120,7 @@ fn mapping(point: &Point) -> PipelineMapping {
                     .collect(),
                 proof: StageProof {
                     bound: Nanoseconds::new(stage.time_alone),
+                    by_queues: Vec::new(),
                     method: "enumeration".to_owned(),
                     scope: "all mappings".to_owned(),
                     stopped_by: StoppedBy::Complete,
@@ -135,7 +142,24 @@ pub(crate) fn sameness<'a>(both: &'a Both, tables: &'a [&'a CostTable]) -> Samen
         fused: &both.segments.graph,
         tables,
         allows: &|_, _| true,
+        queues: &[],
         is_fixed: &|_| false,
+    }
+}
+
+/// As many queues as the processors of a chip may have.
+pub(crate) fn every_number_of_queues(table: &CostTable) -> QueuesAllowed {
+    let processors = || table.soc.processors.iter().map(|(_, processor)| processor);
+    QueuesAllowed {
+        names: processors()
+            .map(|processor| processor.name.clone())
+            .collect(),
+        counts: processors()
+            .map(|processor| (1..=processor.sharing.len()).collect())
+            .collect(),
+        sharing: processors()
+            .map(|processor| processor.sharing.clone())
+            .collect(),
     }
 }
 
@@ -150,7 +174,9 @@ fn candidates_up_to(both: &Both, symmetry: Symmetry) -> (Vec<Candidate>, Vec<Str
         energy: EnergyAxis::ByProduct,
         budget: Budget::UNLIMITED,
     };
-    let graph = StageGraph::new(segments, table, allowed).up_to(symmetry);
+    let graph = StageGraph::new(segments, table, allowed)
+        .up_to(symmetry)
+        .with_queues(every_number_of_queues(table));
     let mapper = StageMapper::new(graph, options);
     mapper.prepare(&|_, _, _| ());
     let demand = MemoryDemand::new(&segments.graph, table);
@@ -170,7 +196,7 @@ fn candidates_up_to(both: &Both, symmetry: Symmetry) -> (Vec<Candidate>, Vec<Str
 }
 
 /// What the search finds: (latency, interval, active energy) of what no other candidate dominates.
-fn searched(both: &Both) -> Vec<[u64; 3]> {
+pub(crate) fn searched(both: &Both) -> Vec<[u64; 3]> {
     undominated_of(both, &candidates(both).0)
 }
 
@@ -272,43 +298,67 @@ pub(crate) fn rules() -> impl Strategy<Value = CutRule> {
     prop_oneof![Just(CutRule::default()), Just(everywhere)]
 }
 
+/// Estimate, plan and checker of every point of the enumerated front, held against the enumeration.
+pub(crate) fn plans_say_what_enumeration_says(
+    case: &Case,
+    both: &Both,
+) -> Result<(), TestCaseError> {
+    let (model, costs) = (
+        case.model_facts().expect("the case has built"),
+        case.cost_facts().expect("the case has built"),
+    );
+    for point in both.front() {
+        let mapping = mapping(&point);
+        let estimate = both.estimate(&mapping);
+        let plan = both.plan(&mapping, &estimate);
+        let violations = check(&plan, &model, &costs);
+        prop_assert!(violations.is_empty(), "{}\n{violations:?}", case.to_json());
+        let found = Figures::of_plan(&plan, &case.graph);
+        let time_alone: Vec<_> = point.stages.iter().map(|stage| stage.time_alone).collect();
+        let times: Vec<_> = point.stages.iter().map(|stage| stage.timed.time).collect();
+        let mut copies: Vec<_> = point
+            .crossings
+            .iter()
+            .map(|crossing| crossing.copies)
+            .collect();
+        copies.sort_unstable();
+        let moves = point
+            .stages
+            .iter()
+            .map(|stage| stage.timed.transfers.len())
+            .sum();
+        prop_assert_eq!(found.time_alone_ns, Some(time_alone), "{}", case.to_json());
+        prop_assert_eq!(found.time_ns, Some(times), "{}", case.to_json());
+        prop_assert_eq!(found.latency_ns, Some(point.latency));
+        prop_assert_eq!(found.interval_ns, Some(point.interval));
+        prop_assert_eq!(found.interval_bound_ns, Some(point.interval_bound));
+        prop_assert_eq!(
+            found.saturated_latency_ns,
+            Some(point.saturated_latency),
+            "{}",
+            case.to_json()
+        );
+        prop_assert_eq!(found.paced_latency_ns, Some(point.paced_latency));
+        prop_assert_eq!(found.crossing_copies, Some(copies), "{}", case.to_json());
+        prop_assert_eq!(found.transfers, Some(moves), "{}", case.to_json());
+        let energy = found.energy.expect("a plan has energies");
+        prop_assert_eq!(energy.dynamic_nj, point.energy_dynamic);
+        prop_assert_eq!(energy.active_nj, point.energy_active);
+        prop_assert_eq!(energy.board_nj, point.energy_board);
+        for (memory, peak) in case.soc.memories.iter().zip(&point.peaks) {
+            let found = found.peak_bytes.get(&memory.name).copied().unwrap_or(0);
+            prop_assert_eq!(found, *peak, "{}: {}", &memory.name, case.to_json());
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
     fn estimates_and_plans_say_what_enumeration_says(case in cases(SIZES, Classes::Mixed), rule in rules()) {
-        let both = Both::new(&case, rule);
-        let (model, costs) = (case.model_facts().unwrap(), case.cost_facts().unwrap());
-        for point in both.front() {
-            let mapping = mapping(&point);
-            let estimate = both.estimate(&mapping);
-            let plan = both.plan(&mapping, &estimate);
-            let violations = check(&plan, &model, &costs);
-            prop_assert!(violations.is_empty(), "{}\n{violations:?}", case.to_json());
-            let found = Figures::of_plan(&plan, &case.graph);
-            let time_alone: Vec<_> = point.stages.iter().map(|stage| stage.time_alone).collect();
-            let times: Vec<_> = point.stages.iter().map(|stage| stage.timed.time).collect();
-            let mut copies: Vec<_> = point.crossings.iter().map(|crossing| crossing.copies).collect();
-            copies.sort_unstable();
-            let moves = point.stages.iter().map(|stage| stage.timed.transfers.len()).sum();
-            prop_assert_eq!(found.time_alone_ns, Some(time_alone), "{}", case.to_json());
-            prop_assert_eq!(found.time_ns, Some(times), "{}", case.to_json());
-            prop_assert_eq!(found.latency_ns, Some(point.latency));
-            prop_assert_eq!(found.interval_ns, Some(point.interval));
-            prop_assert_eq!(found.interval_bound_ns, Some(point.interval_bound));
-            prop_assert_eq!(found.saturated_latency_ns, Some(point.saturated_latency), "{}", case.to_json());
-            prop_assert_eq!(found.paced_latency_ns, Some(point.paced_latency));
-            prop_assert_eq!(found.crossing_copies, Some(copies), "{}", case.to_json());
-            prop_assert_eq!(found.transfers, Some(moves), "{}", case.to_json());
-            let energy = found.energy.unwrap();
-            prop_assert_eq!(energy.dynamic_nj, point.energy_dynamic);
-            prop_assert_eq!(energy.active_nj, point.energy_active);
-            prop_assert_eq!(energy.board_nj, point.energy_board);
-            for (memory, peak) in case.soc.memories.iter().zip(&point.peaks) {
-                let found = found.peak_bytes.get(&memory.name).copied().unwrap_or(0);
-                prop_assert_eq!(found, *peak, "{}: {}", &memory.name, case.to_json());
-            }
-        }
+        plans_say_what_enumeration_says(&case, &Both::new(&case, rule))?;
     }
 
     /// Without contention a stage takes the same time under every plan, so ties of order (M9) cannot be seen.

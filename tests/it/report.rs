@@ -130,7 +130,7 @@ fn what_is_no_run_is_refused() {
     refuse(&["report", SMALL]);
     refuse(&["report", "o", "--model", SMALL]);
     refuse(&["report", "o", "--model", "missing.onnx", "--soc", "vim3"]);
-    refuse(&["report", "o", "-o", "no/such/folder/report.html"]);
+    refuse(&["report", "o", "-o", "o/front.json/report.html"]);
     let front = text(&desk, "o/front.json");
     let mut changed: Value = serde_json::from_str(&front).expect("it is JSON");
     changed["recommended"] = "plans/99.json".into();

@@ -137,5 +137,8 @@ fn a_name_cannot_speak_to_the_terminal() {
         r#"{"name": "\u001b[31mred", "tasks": [[1, 2]], "edges": []}"#,
     );
     let told = desk.run(&["solve", "i.json"]).done();
-    assert!(told.starts_with("\u{fffd}[31mred: 1 operators"), "{told}");
+    assert!(
+        told.starts_with("\u{fffd}[31mred: 1 operator on "),
+        "{told}"
+    );
 }

@@ -1,6 +1,7 @@
 //! Kernel graphs from files: three formats of the same graph, and every way in which a file can be wrong.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use paracompile_frontend::facts::model_facts;
@@ -171,7 +172,7 @@ fn what_pyschedcl_forgives_is_forgiven() {
     );
     let value = |position: usize| match &scale.arguments[position] {
         Argument::Scalar(scalar) => scalar.value,
-        other => panic!("{other:?}"),
+        other @ (Argument::Buffer(_) | Argument::Local { .. }) => panic!("{other:?}"),
     };
     assert_eq!(
         value(2),
@@ -523,12 +524,14 @@ fn hostile_files_end_in_a_message() {
         r#", "varArguments": [{{"type": "int", "pos": 2, "value": "{}"}}]"#,
         "(".repeat(1000)
     )]);
-    let chain: String = (0..20_000)
-        .map(|id| format!("{id} softmax.json {{\"rows\":1,\"columns\":1}}\n"))
-        .collect();
-    let edges: String = (1..20_000)
-        .map(|id| format!("{} 1 -> {id} 0\n", id - 1))
-        .collect();
+    let mut chain = String::new();
+    let mut edges = String::new();
+    for id in 0..20_000 {
+        writeln!(chain, "{id} softmax.json {{\"rows\":1,\"columns\":1}}").unwrap();
+        if id > 0 {
+            writeln!(edges, "{} 1 -> {id} 0", id - 1).unwrap();
+        }
+    }
     let linked = from_text(&format!("{chain}---\n{edges}---\n")).unwrap();
     assert_eq!(linked.graph.edges().count(), 19_999);
     let circle = format!("{chain}---\n{edges}19999 1 -> 0 0\n---\n");

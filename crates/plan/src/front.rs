@@ -37,6 +37,9 @@ pub struct Front {
     /// The operating points that were tried; absent where each processor has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operating_points: Option<PointsSearched>,
+    /// The numbers of compute queues that stages were searched with, by processor; without those that have one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub queues: BTreeMap<String, Vec<u32>>,
     /// What the user demanded of every plan, as options of the command line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<String>,
@@ -153,6 +156,9 @@ pub struct FrontStage {
     /// Their operating points, in the same order; absent where each is at the first of its profile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operating_points: Vec<String>,
+    /// How many compute queues they have, in the same order; absent where each has one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<u32>,
     /// How many operators of the model its tasks run.
     pub operators: u64,
     /// Stage time under the plan's processors.
@@ -160,20 +166,26 @@ pub struct FrontStage {
 }
 
 impl FrontStage {
-    /// Its processors for people, with their operating points where these are listed: `big@1200MHz+little@1000MHz`.
+    /// Its processors for people, with their operating points where these are listed and their queues where there are several: `big@1200MHz+gpu×3`.
     pub fn place(&self) -> String {
         let processors = self.processors.iter().enumerate();
         let point = |index| self.operating_points.get(index).map(String::as_str);
-        place(processors.map(|(index, name)| (name.as_str(), point(index))))
+        let queues = |index| self.queues.get(index).copied().unwrap_or(1);
+        place(processors.map(|(index, name)| (name.as_str(), point(index), queues(index))))
     }
 }
 
-/// Processors for people, each with its operating point if that is to be told.
-pub fn place<'a>(processors: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> String {
+/// Processors for people, each with its operating point if that is to be told, and with the number of its compute queues if there are several.
+pub fn place<'a>(processors: impl Iterator<Item = (&'a str, Option<&'a str>, u32)>) -> String {
     let names: Vec<String> = processors
-        .map(|(name, point)| match point {
-            Some(point) => format!("{name}@{point}"),
-            None => name.to_owned(),
+        .map(|(name, point, queues)| {
+            let point = point.map(|point| format!("@{point}")).unwrap_or_default();
+            let queues = if queues > 1 {
+                format!("×{queues}")
+            } else {
+                String::new()
+            };
+            format!("{name}{point}{queues}")
         })
         .collect();
     names.join("+")

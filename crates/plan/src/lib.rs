@@ -32,13 +32,20 @@ pub mod facts;
 
 mod read;
 
+mod kind;
+
 mod write;
 
 mod check;
 
 pub use check::{FusionFault, List, Place, Violation, check, check_structure};
+pub use kind::FileKind;
 pub use op_class::{OpClass, UnknownClass};
 pub use plan::Plan;
 pub use read::{ReadError, parse_plan, read_front, read_measured, read_plan};
-pub use units::{Bytes, Joules, Milliwatts, Nanojoules, Nanoseconds, Seconds, Slowdown, Watts};
-pub use write::{WriteError, write_bytes, write_json, write_text, write_with};
+pub use units::{
+    Bytes, Joules, Milliwatts, Nanojoules, Nanoseconds, Seconds, Slowdown, Watts, counted,
+};
+pub use write::{
+    WriteError, writable, writable_folder, write_bytes, write_json, write_text, write_with,
+};

@@ -26,6 +26,9 @@ pub struct Measured {
     pub devices: BTreeMap<String, String>,
     /// Frames of the stream.
     pub frames: u32,
+    /// How often a frame of the stream was admitted; null if each came as soon as the first stage took it.
+    #[serde(default)]
+    pub admission_interval_ns: Option<Nanoseconds>,
     /// Whether the user ended the stream early.
     pub interrupted: bool,
     /// One frame through an empty pipeline.
@@ -34,8 +37,8 @@ pub struct Measured {
     pub latency_p95_ns: Nanoseconds,
     /// From start to end of the 50th frame of an unpaced stream; absent if the stream was paced or shorter.
     pub saturated_latency_ns: Option<Nanoseconds>,
-    /// Mean time from frame to frame of the stream, without the frames that filled the pipeline.
-    pub interval_ns: Nanoseconds,
+    /// Mean time from frame to frame of the stream, without the frames that filled the pipeline; null of one frame.
+    pub interval_ns: Option<Nanoseconds>,
     /// From the first start to the last end on any device, of one frame through an empty pipeline.
     pub device_span_ns: Nanoseconds,
     /// Host time to enqueue a frame.
@@ -82,6 +85,8 @@ pub struct MeasuredPart {
 
 impl Measured {
     /// `plan` with what was measured in the place of what was predicted, for pictures: no checker would accept it.
+    ///
+    /// Nobody measures at which operating points processors ran, and not everywhere what they drew: that is empty and zero.
     #[must_use]
     pub fn in_place_of_predictions(&self, plan: &Plan) -> Plan {
         let mut shown = plan.clone();
@@ -98,11 +103,16 @@ impl Measured {
             transfer.duration_ns = measured.duration_ns;
         }
         shown.predicted.latency_ns = self.latency_ns;
-        shown.predicted.interval_ns = self.interval_ns;
+        let interval = self.interval_ns.unwrap_or(self.latency_ns);
+        shown.predicted.interval_ns = interval;
+        shown.predicted.energy_active_nj = self.energy_nj.unwrap_or(Nanojoules::ZERO);
+        for processor in &mut shown.processors {
+            processor.operating_point.clear();
+        }
         if let Some(saturated) = self.saturated_latency_ns {
             shown.predicted.saturated_latency_ns = saturated;
         }
-        shown.admission_interval_ns = self.interval_ns;
+        shown.admission_interval_ns = interval;
         shown
     }
 }

@@ -14,6 +14,9 @@ use crate::{Bytes, Milliwatts, Nanojoules, Nanoseconds, OpClass, Slowdown};
 /// The schema number that this crate reads and writes.
 pub const SCHEMA: u32 = 1;
 
+/// Name of the operating point of processors that were measured as they are: there is no other one that it could be told from.
+pub const AS_IT_IS: &str = "measured";
+
 /// A mapping of a network to the processors of a chip, with predictions and a proof.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
@@ -95,6 +98,13 @@ pub enum Constraint {
 }
 
 impl Plan {
+    /// How many compute queues a processor has.
+    pub fn compute_queues(&self, processor: &str) -> usize {
+        let is_one =
+            |queue: &&Queue| queue.kind == QueueKind::Compute && queue.processor == processor;
+        self.queues.iter().filter(is_one).count()
+    }
+
     /// The time from frame to frame: the interval, or a longer one at which frames are admitted.
     pub fn pace(&self) -> Nanoseconds {
         self.predicted.interval_ns.max(self.admission_interval_ns)

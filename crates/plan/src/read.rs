@@ -14,7 +14,7 @@ use crate::measured::Measured;
 use crate::plan::{Plan, SCHEMA};
 
 /// Plans of the largest networks have a few megabytes.
-const LARGEST: u64 = 256 << 20;
+pub(crate) const LARGEST: u64 = 256 << 20;
 
 /// Why a file is not a plan or a front; always the fault of the file or of its path.
 #[derive(Debug, thiserror::Error)]
@@ -38,12 +38,12 @@ pub enum ReadError {
         limit: u64,
     },
     /// The file is not JSON, or a field is missing or of the wrong kind.
-    #[error("{}:{}:{}: {}", .path.display(), .source.line(), .source.column(), without_place(.source))]
+    #[error("{}:{}:{}: {}", .path.display(), .error.line(), .error.column(), without_place(.error))]
     Syntax {
         /// The file.
         path: PathBuf,
-        /// What and where.
-        source: serde_json::Error,
+        /// What and where; the message says all of it, long values cut.
+        error: serde_json::Error,
     },
     /// The file has another schema number.
     #[error("{}: schema {found} is not supported, only schema {SCHEMA}", .path.display())]
@@ -59,7 +59,24 @@ pub enum ReadError {
 fn without_place(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
-    text.strip_suffix(&place).unwrap_or(&text).to_owned()
+    shortened(text.strip_suffix(&place).unwrap_or(&text))
+}
+
+/// A message whose quoted values are short enough to be read.
+fn shortened(message: &str) -> String {
+    const LONGEST: usize = 80;
+    let mut short = String::new();
+    // Every second part stands in quotes.
+    for (index, part) in message.split('`').enumerate() {
+        if index > 0 {
+            short.push('`');
+        }
+        match part.char_indices().nth(LONGEST) {
+            Some((end, _)) if index % 2 == 1 => short.extend([&part[..end], "…"]),
+            Some(_) | None => short.push_str(part),
+        }
+    }
+    short
 }
 
 /// Reads a plan file; unknown fields are ignored.
@@ -105,9 +122,9 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<T, ReadError> {
 }
 
 fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, ReadError> {
-    let syntax = |source| ReadError::Syntax {
+    let syntax = |error| ReadError::Syntax {
         path: path.to_owned(),
-        source,
+        error,
     };
     let head: Head = serde_json::from_slice(bytes).map_err(syntax)?;
     if head.schema != u64::from(SCHEMA) {
@@ -122,6 +139,16 @@ fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, ReadError>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_values_are_cut_in_messages() {
+        let long = "ü".repeat(100_000);
+        let text = format!(r#"{{"schema": {SCHEMA}, "strategy": "{long}"}}"#);
+        let message = message(text.as_bytes());
+        assert!(message.len() < 2000, "{message}");
+        assert_eq!(shortened("`a`, expected `b`"), "`a`, expected `b`");
+        assert_eq!(shortened(&format!("`{long}`!")).chars().count(), 84);
+    }
 
     fn message(text: &[u8]) -> String {
         parse::<Plan>(Path::new("plan.json"), text)

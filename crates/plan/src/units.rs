@@ -236,6 +236,12 @@ decimal_unit!(
     Watts
 );
 
+/// A number and what it counts, for people: `1 frame`, `2 frames`.
+pub fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
 impl Seconds {
     /// Rounds half up to nanoseconds, saturating.
     pub fn to_nanoseconds(self) -> Nanoseconds {

@@ -31,7 +31,40 @@ pub enum WriteError {
     },
 }
 
+/// Makes sure that a file can be written at `path`, and makes the directories above it: to be asked before long work.
+pub fn writable(path: &Path) -> Result<(), WriteError> {
+    let io = |source| WriteError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    match fs::metadata(&target) {
+        Ok(found) if found.is_dir() => return Err(io(io::ErrorKind::IsADirectory.into())),
+        Ok(found) if !found.is_file() => {
+            let opened = fs::OpenOptions::new().write(true).open(&target);
+            return opened.map(drop).map_err(io);
+        }
+        Ok(found) if found.permissions().readonly() => {
+            return Err(io(io::ErrorKind::PermissionDenied.into()));
+        }
+        Ok(_) | Err(_) => {}
+    }
+    temporary(made(&target).map_err(io)?).map(drop).map_err(io)
+}
+
+/// Makes sure that files can be written into `folder`, and makes it and the directories above it.
+pub fn writable_folder(folder: &Path) -> Result<(), WriteError> {
+    let io = |source| WriteError::Io {
+        path: folder.to_owned(),
+        source,
+    };
+    fs::create_dir_all(folder).map_err(io)?;
+    temporary(folder).map(drop).map_err(io)
+}
+
 /// Writes `value` as indented JSON with a newline at the end: to a temporary file in the same directory, which is then renamed.
+///
+/// Directories above it are made.
 pub fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), WriteError> {
     let mut text = serde_json::to_vec_pretty(value).map_err(|source| WriteError::Json {
         path: path.to_owned(),
@@ -70,22 +103,32 @@ pub fn write_with(
             .map_err(io)?;
         return filled(device, write).map(drop).map_err(io);
     }
-    let directory = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        Some(_) | None => Path::new("."),
-    };
     let existing = fs::metadata(&target).ok().map(|found| found.permissions());
     if existing.as_ref().is_some_and(fs::Permissions::readonly) {
         // A rename would replace it all the same, which is not what whoever protected it expects.
         return Err(io(io::ErrorKind::PermissionDenied.into()));
     }
-    let file = temporary(directory).map_err(io)?;
+    let file = temporary(made(&target).map_err(io)?).map_err(io)?;
     let file = filled(file, write).map_err(io)?;
     if let Some(permissions) = existing {
         file.as_file().set_permissions(permissions).map_err(io)?;
     }
     file.persist(&target).map_err(|error| io(error.error))?;
     Ok(())
+}
+
+/// The directory of a file, which is made if it is missing.
+fn made(target: &Path) -> io::Result<&Path> {
+    match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => {
+            if parent.is_file() {
+                return Err(io::ErrorKind::NotADirectory.into());
+            }
+            fs::create_dir_all(parent)?;
+            Ok(parent)
+        }
+        Some(_) | None => Ok(Path::new(".")),
+    }
 }
 
 /// The file with everything in it.
@@ -107,7 +150,17 @@ fn temporary(directory: &Path) -> io::Result<NamedTempFile> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(directory)
+    builder
+        .tempfile_in(directory)
+        .map_err(|error| plain(&error))
+}
+
+/// What the system said, without the name of the temporary file, which tells nobody anything.
+fn plain(error: &io::Error) -> io::Error {
+    let inner = error.get_ref().and_then(std::error::Error::source);
+    let inner = inner.and_then(|inner| inner.downcast_ref::<io::Error>());
+    let code = error.raw_os_error().or_else(|| inner?.raw_os_error());
+    code.map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
 }
 
 #[cfg(test)]
@@ -166,13 +219,48 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_directory_is_an_error_that_names_the_file() {
+    fn directories_above_a_file_are_made() {
         let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("none/x.json");
-        let error = write_json(&path, &1).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            format!("{}: cannot write", path.display())
-        );
+        let path = directory.path().join("a/b/x.json");
+        write_json(&path, &1).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "1\n");
+        let path = directory.path().join("c/d/x.json");
+        writable(&path).unwrap();
+        assert!(!path.exists() && path.parent().unwrap().is_dir());
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_known_before_and_names_the_file_alone() {
+        use std::error::Error;
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("file");
+        write_json(&file, &1).unwrap();
+        for path in [
+            file.join("x.json"),
+            file.join("y/x.json"),
+            directory.path().to_owned(),
+        ] {
+            for error in [
+                writable(&path).unwrap_err(),
+                write_json(&path, &1).unwrap_err(),
+            ] {
+                assert_eq!(
+                    error.to_string(),
+                    format!("{}: cannot write", path.display())
+                );
+                let cause = error.source().unwrap().to_string();
+                assert!(!cause.contains(".paracompile-"), "{cause}");
+            }
+        }
+        writable_folder(&file).unwrap_err();
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn temporary_names_are_not_told() {
+        // Nobody, not even root, makes files there.
+        let error = temporary(Path::new("/proc")).unwrap_err().to_string();
+        assert!(!error.contains(".paracompile-"), "{error}");
     }
 }

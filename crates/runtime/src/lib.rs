@@ -16,6 +16,8 @@ pub mod users;
 
 pub mod schedule;
 
+pub mod host_memory;
+
 pub mod execute;
 
 pub mod solo;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use paracompile_frontend::facts::model_facts;
 use paracompile_frontend::import::kernels::KernelOptions;
 use paracompile_frontend::import::onnx::{
-    Convolutions, Heads, ImportError, ImportOptions, Program, load,
+    Convolutions, Heads, ImportError, ImportOptions, Program, digest_of, load,
 };
 use paracompile_frontend::ir::VerifiedGraph;
 use paracompile_plan::plan::ModelKind;
@@ -68,7 +68,11 @@ pub fn load_model(plan: &Plan, path: &Path, folders: &[PathBuf]) -> Result<Model
                 symbols: plan.model.dims.clone(),
             };
             let program = KernelProgram::load(path, &options)?;
-            is_same(plan, &program.graph)?;
+            is_same(
+                plan,
+                program.graph.name.clone(),
+                program.graph.digest.clone(),
+            )?;
             check_graph(plan, &program.graph)?;
             Ok(Model::Kernels(Box::new(program)))
         }
@@ -78,8 +82,10 @@ pub fn load_model(plan: &Plan, path: &Path, folders: &[PathBuf]) -> Result<Model
 /// Reads the network of a plan, and proves that the plan is a correct order of its commands.
 pub fn load_for(plan: &Plan, path: &Path) -> Result<Program, ModelError> {
     let mut options = options(plan);
+    // Another model is told first: what the plan binds or lacks for it would only mislead.
+    let (name, digest) = digest_of(path)?;
+    is_same(plan, name, digest)?;
     let mut program = load(path, &options)?;
-    is_same(plan, &program.imported.graph)?;
     if !has_rewrites(&program, plan) {
         options.convolutions = Convolutions::AsWritten;
         program = load(path, &options)?;
@@ -89,13 +95,13 @@ pub fn load_for(plan: &Plan, path: &Path) -> Result<Program, ModelError> {
 }
 
 /// Refuses a plan of another model.
-fn is_same(plan: &Plan, graph: &VerifiedGraph) -> Result<(), ModelError> {
-    if graph.digest == plan.model.graph_digest {
+fn is_same(plan: &Plan, name: String, digest: String) -> Result<(), ModelError> {
+    if digest == plan.model.graph_digest {
         return Ok(());
     }
     Err(ModelError::Other {
         plan: (plan.model.name.clone(), plan.model.graph_digest.clone()),
-        given: (graph.name.clone(), graph.digest.clone()),
+        given: (name, digest),
     })
 }
 
@@ -105,7 +111,10 @@ pub fn check(plan: &Plan, program: &Program) -> Result<(), ModelError> {
 }
 
 fn check_graph(plan: &Plan, graph: &VerifiedGraph) -> Result<(), ModelError> {
-    let violations = check_structure(plan, &model_facts(graph));
+    let mut facts = model_facts(graph);
+    // The file may have been renamed: the digest says whose plan it is.
+    facts.name.clone_from(&plan.model.name);
+    let violations = check_structure(plan, &facts);
     if violations.is_empty() {
         Ok(())
     } else {

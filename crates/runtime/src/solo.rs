@@ -5,6 +5,7 @@ use std::sync::Arc;
 use opencl3::command_queue::CommandQueue;
 use opencl3::event::Event;
 
+use crate::host_memory::zeroed;
 use crate::launch::{Launch, Place, Places, launches};
 use crate::lower::{Lowered, Phase, Target};
 use crate::opencl::{Context, DeviceInfo, Doing, Memory, OpenclError, QueueOrder};
@@ -127,7 +128,11 @@ impl Solo {
 
     /// The contents of memory.
     pub fn read(&self, memory: &Memory) -> Result<Vec<u8>, OpenclError> {
-        let mut bytes = vec![0; memory.bytes()];
+        let bytes = zeroed("a result", memory.bytes());
+        let mut bytes = bytes.map_err(|_| OpenclError::OutOfMemory {
+            doing: format!("reading {} bytes", memory.bytes()),
+            name: "no memory on the host".to_owned(),
+        })?;
         if !bytes.is_empty() {
             crate::opencl::read(&self.queue, memory, 0, &mut bytes)?;
         }

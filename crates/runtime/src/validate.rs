@@ -101,8 +101,8 @@ pub struct Validated {
 }
 
 impl Validated {
-    /// Puts what was measured beside what was predicted.
-    pub fn new(candidate: &Candidate, measured: &Measured) -> Self {
+    /// Puts what was measured beside what was predicted; `None` of a single frame, which has no interval.
+    pub fn new(candidate: &Candidate, measured: &Measured) -> Option<Self> {
         let plan = &candidate.plan;
         let predicted = &plan.predicted;
         let seconds = |predicted: Nanoseconds, measured: Nanoseconds| Pair {
@@ -114,7 +114,7 @@ impl Validated {
             .iter()
             .map(|stage| stage.processors.join("+"))
             .collect();
-        Self {
+        Some(Self {
             file: candidate.file.clone(),
             strategy: plan.strategy.name(),
             stages: stages.join("_"),
@@ -124,13 +124,13 @@ impl Validated {
                 .map(|measured| seconds(predicted.saturated_latency_ns, measured)),
             throughput_fps: Pair {
                 predicted: 1.0 / predicted.interval_ns.to_seconds(),
-                measured: 1.0 / measured.interval_ns.to_seconds(),
+                measured: 1.0 / measured.interval_ns?.to_seconds(),
             },
             energy_j: measured.energy_nj.map(|measured| Pair {
                 predicted: predicted.energy_active_nj.to_joules(),
                 measured: measured.to_joules(),
             }),
-        }
+        })
     }
 }
 
@@ -193,22 +193,18 @@ impl Validation {
         }
     }
 
-    /// The same as a fidelity report, which `paracompile plot` draws: latencies, and times a frame of the stream.
+    /// The same as a fidelity report, which `paracompile plot` draws: latencies and throughputs, as the agreements are of.
     pub fn fidelity(&self) -> serde_json::Value {
-        let point = |plan: &Validated, what: &str, pair: Pair| {
+        let point = |plan: &Validated, what: &str, quantity: &str, pair: Pair| {
             serde_json::json!({
-                "processor": what, "network": self.model, "level": "network", "quantity": "time",
+                "processor": what, "network": self.model, "level": "network", "quantity": quantity,
                 "name": plan.file, "covered": true, "measured": pair.measured, "predicted": pair.predicted,
             })
         };
-        let inverse = |pair: Pair| Pair {
-            predicted: 1.0 / pair.predicted,
-            measured: 1.0 / pair.measured,
-        };
         let points = self.plans.iter().flat_map(|plan| {
             [
-                point(plan, "latency", plan.latency_s),
-                point(plan, "interval", inverse(plan.throughput_fps)),
+                point(plan, "latency", "time", plan.latency_s),
+                point(plan, "throughput", "throughput", plan.throughput_fps),
             ]
         });
         serde_json::json!({

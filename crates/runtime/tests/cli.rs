@@ -11,6 +11,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use paracompile_frontend::import::onnx::{ImportOptions, load};
+use paracompile_runtime::input::gather;
+use paracompile_testkit::onnx::{Dim, Graph, Message, dtype, fixed, node, value};
 use serde_json::Value;
 
 fn data(name: &str) -> PathBuf {
@@ -172,13 +175,11 @@ fn all_that_is_wrong_with_maps_comes_in_one_message() {
     let maps = [
         format!("big={device}/{units}"),
         format!("little={device}/1"),
-        "tpu=0".to_owned(),
         "big=1".to_owned(),
     ];
     let maps: Vec<&str> = maps.iter().flat_map(|map| ["--map", map]).collect();
     let said = check_refused(&data("two.json"), &maps);
     for expected in [
-        "--map tpu=…: the plan uses no such processor".to_owned(),
         "--map big=…: mapped twice".to_owned(),
         format!(
             "device {device} has {units} compute units, but the maps ask for {}",
@@ -204,6 +205,91 @@ fn all_that_is_wrong_with_maps_comes_in_one_message() {
             .contains("there is no such device")
     );
     assert!(check_refused(&data("single.json"), &["--map", "big"]).contains("NAME=DEVICE"));
+}
+
+/// A plan uses fewer processors than its chip has, and its own ones are to lie on the same compute units as in every other plan.
+#[test]
+fn maps_of_processors_that_the_plan_does_not_use_keep_their_parts() {
+    let (device, units) = split_device();
+    let maps = [
+        format!("little={device}/1"),
+        format!("big={device}/{}", units - 1),
+    ];
+    let plan = data("single.json");
+    let more: Vec<&str> = maps.iter().flat_map(|map| ["--map", map]).collect();
+    let arguments = check(&plan, &more);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = pararun(&arguments);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(0), "{said}");
+    assert!(
+        said.contains("note: the plan does not use little"),
+        "{said}"
+    );
+    let table = String::from_utf8_lossy(&done.stdout);
+    assert!(table.contains(&format!("a part  {}", units - 1)), "{table}");
+    let too_many = [format!("little={device}/2"), maps[1].clone()];
+    let more: Vec<&str> = too_many.iter().flat_map(|map| ["--map", map]).collect();
+    assert!(check_refused(&plan, &more).contains("the maps ask for"));
+    let said = check_refused(&data("two.json"), &["--map", "big=0", "--map", "litle=0"]);
+    assert!(said.contains("is it `litle` of --map litle=…?"), "{said}");
+}
+
+#[test]
+fn messages_name_the_option_that_was_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let (model, out) = (data("tiny.onnx"), folder.path().join("soc.json"));
+    let [model, out] = [&model, &out].map(|path| path.to_str().unwrap());
+    let said = refused(&["profile", model, "-o", out, "--device", "a=no such one"]);
+    assert!(
+        said.contains("--device a=no such one: there is no such device"),
+        "{said}"
+    );
+    assert!(said.contains("for example --device a="), "{said}");
+    assert!(
+        !said.contains("--map") && !said.contains("the plan"),
+        "{said}"
+    );
+    for command in ["tune", "bench"] {
+        let said = refused(&[command, "--device", "no such one"]);
+        assert!(
+            said.contains("--device no such one: there is no such device"),
+            "{said}"
+        );
+        assert!(
+            !said.contains("--map") && !said.contains("the plan"),
+            "{said}"
+        );
+    }
+}
+
+/// What the plan does not bind of another model is no advice for a command without `--dim`.
+#[test]
+fn a_plan_of_another_model_with_symbols_is_refused_for_that() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("open.onnx");
+    let shape = [Dim::Symbol("batch"), Dim::Value(4)];
+    let graph = Graph {
+        nodes: vec![node("Relu", &["x"], &["y"], &[])],
+        inputs: vec![value("x", dtype::FLOAT, &shape)],
+        outputs: vec![value("y", dtype::FLOAT, &shape)],
+        ..Graph::default()
+    };
+    fs::write(&model, graph.model(17)).unwrap();
+    let (plan, model) = (data("single.json"), model.to_str().unwrap());
+    let said = refused(&["check", plan.to_str().unwrap(), "--model", model]);
+    assert!(said.contains("this plan is for another model"), "{said}");
+    assert!(!said.contains("--dim"), "{said}");
+}
+
+#[test]
+fn a_model_may_be_renamed() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("renamed.onnx");
+    fs::copy(data("tiny.onnx"), &model).unwrap();
+    let plan = data("single.json");
+    let [plan, model] = [&plan, &model].map(|path| path.to_str().unwrap());
+    printed(&["check", plan, "--model", model, "--map", "big=0"]);
 }
 
 #[test]
@@ -329,4 +415,108 @@ fn weights_come_from_the_file_or_from_a_seed() {
     let read: Value = serde_json::from_str(&digests("random:7")).unwrap();
     let names: Vec<&String> = read.as_object().unwrap().keys().collect();
     assert_eq!(names, ["filter", "table"]);
+}
+
+/// A model of one operator, in a file of `folder`.
+fn model(folder: &Path, nodes: Vec<Message>, inputs: Vec<Message>) -> PathBuf {
+    let graph = Graph {
+        nodes,
+        inputs,
+        outputs: vec![Message::new().text(1, "y")],
+        ..Graph::default()
+    };
+    let path = folder.join("model.onnx");
+    fs::write(&path, graph.model(17)).unwrap();
+    path
+}
+
+#[test]
+fn inputs_that_nothing_reads_may_be_given_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let inputs = vec![
+        fixed("u", dtype::FLOAT, &[3]),
+        fixed("x", dtype::FLOAT, &[2]),
+    ];
+    let relu = node("Relu", &["x"], &["y"], &[]);
+    let path = model(folder.path(), vec![relu], inputs);
+    let program = load(&path, &ImportOptions::default()).unwrap();
+    let x = npy(folder.path(), "x.npy", "<f4", "(2,)", 8);
+    let u = npy(folder.path(), "u.npy", "<f4", "(3,)", 12);
+    let given = |given: &[String]| gather(&program, given, 0).map(|tensors| tensors.len());
+    assert_eq!(given(&[format!("u={u}"), format!("x={x}")]).unwrap(), 1);
+    assert_eq!(given(std::slice::from_ref(&x)).unwrap(), 1);
+    let said = given(&[format!("u={x}"), format!("x={x}")]).unwrap_err();
+    assert!(
+        said.to_string().contains("expected float [3], but"),
+        "{said}"
+    );
+    assert!(
+        said.inputs
+            .contains(&"`u`: float [3], whose elements nothing reads".to_owned())
+    );
+}
+
+#[test]
+fn one_file_for_two_results_is_refused_before_any_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("same.json");
+    let (path, plan, model) = (
+        path.to_str().unwrap(),
+        data("single.json"),
+        data("tiny.onnx"),
+    );
+    let said = refused(&[
+        "run",
+        plan.to_str().unwrap(),
+        "--model",
+        model.to_str().unwrap(),
+        "--measured",
+        path,
+        "--trace",
+        path,
+    ]);
+    assert!(
+        said.contains("--measured and --trace name the same file"),
+        "{said}"
+    );
+    let around = folder.path().join(".").join("same.json");
+    let said = refused(&[
+        "validate",
+        folder.path().to_str().unwrap(),
+        "--model",
+        model.to_str().unwrap(),
+        "-o",
+        path,
+        "--fidelity",
+        around.to_str().unwrap(),
+    ]);
+    assert!(
+        said.contains("--out and --fidelity name the same file"),
+        "{said}"
+    );
+    assert!(!Path::new(path).exists());
+}
+
+#[test]
+fn tensors_that_no_memory_holds_are_refused_by_name_and_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let inputs = vec![fixed("huge", dtype::FLOAT, &[1 << 23, 1 << 23])];
+    let relu = node("Relu", &["huge"], &["y"], &[]);
+    let path = model(folder.path(), vec![relu], inputs);
+    let program = load(&path, &ImportOptions::default()).unwrap();
+    let said = gather(&program, &[], 0).unwrap_err().to_string();
+    assert!(said.contains("`huge`: 256.0 TiB"), "{said}");
+    let out = folder.path().join("soc.json");
+    let said = refused(&[
+        "profile",
+        path.to_str().unwrap(),
+        "--budget",
+        "1",
+        "-o",
+        out.to_str().unwrap(),
+    ]);
+    assert!(
+        said.contains("not measured, node 0 (Relu): allocating"),
+        "{said}"
+    );
 }

@@ -131,6 +131,7 @@ impl SchedulingInstance {
                     layout: Layout::Any,
                     static_mw: 0,
                     fuses: Vec::new(),
+                    sharing: vec![1000],
                 })
                 .collect(),
             links: (0..=processors)

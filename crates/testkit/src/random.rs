@@ -395,6 +395,7 @@ fn soc(
                 } else {
                     Vec::new()
                 },
+                sharing: vec![1000],
             })
             .collect(),
         links: links

@@ -89,7 +89,7 @@ proptest! {
         let count = instance.operators.len();
         let least = |operator: usize| {
             (0..instance.processors.len())
-                .filter_map(|processor| instance.duration(operator, processor, 0))
+                .filter_map(|processor| instance.duration(operator, processor, 1, 0))
                 .min()
                 .unwrap()
         };

@@ -209,6 +209,9 @@ pub(crate) struct MapArgs {
     /// Fix processors' operating points, for example big=1800MHz; the others run at their first. `paracompile soc list --json` names those of each processor
     #[arg(long, value_delimiter = ',', value_name = "PROCESSOR=POINT", value_parser = parse_point)]
     pub(crate) points: Vec<(String, String)>,
+    /// How many compute queues processors have: as many as pay, up to `compute_queues_max` of the profile; N of each, or as many as it may have; or, for example, gpu=3,cpu=0, where 0 leaves a processor out and the others choose
+    #[arg(long, default_value = "auto", value_name = "auto|N|PROC=N,…", value_parser = parse_queues)]
+    pub(crate) queues: Queues,
     /// How finely operators are mapped inside a stage
     #[arg(long, value_enum, default_value_t = Mapping::Auto)]
     pub(crate) mapping: Mapping,
@@ -656,6 +659,37 @@ pub(crate) enum Effort {
     Normal,
     /// Ten times the work
     Thorough,
+}
+
+/// How many compute queues processors have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Queues {
+    /// As many as pay.
+    Auto,
+    /// So many, or as many as the processor may have.
+    All(usize),
+    /// So many of those that are named.
+    Named(Vec<(String, usize)>),
+}
+
+fn parse_queues(text: &str) -> Result<Queues, String> {
+    let wrong =
+        || "expected auto, a number from 1, or PROCESSOR=N, for example gpu=3,cpu=1".to_owned();
+    if text == "auto" {
+        return Ok(Queues::Auto);
+    }
+    if !text.contains('=') {
+        let count = text.parse::<usize>().ok().filter(|&count| count > 0);
+        return count.map(Queues::All).ok_or_else(wrong);
+    }
+    let named = text.split(',').map(|entry| match entry.split_once('=') {
+        Some((processor, count)) if !processor.is_empty() => {
+            let count = count.parse::<usize>().map_err(|_| wrong())?;
+            Ok((processor.to_owned(), count))
+        }
+        _ => Err(wrong()),
+    });
+    named.collect::<Result<_, _>>().map(Queues::Named)
 }
 
 fn parse_point(text: &str) -> Result<(String, String), String> {

@@ -9,7 +9,7 @@ use paracompile::calibrate::{
     Applicability, BaseProfile, CalibrateError, Calibration, ClassSummary, Fidelity,
     FidelityReport, Level, LevelErrors, Measurements, ProcessorSummary, Quantity, calibrate, judge,
 };
-use paracompile::plan::{write_json, write_text};
+use paracompile::plan::{writable, write_json, write_text};
 use paracompile::soc::{Soc, profile_text};
 use serde_json::json;
 
@@ -39,6 +39,9 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<ExitCode, Failure> {
                 format!("--rename {measured}: given two names"),
             ));
         }
+    }
+    for path in args.output.iter().chain(&args.report) {
+        writable(path).map_err(|error| Failure::from_error(Kind::File, &error))?;
     }
     let measured = Measurements::read(&args.data)
         .and_then(|measured| measured.renamed(&names))

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use paracompile::cost::cost_facts;
 use paracompile::facts::model_facts;
-use paracompile::plan::{Plan, ReadError, Violation, check, read_front, read_plan};
+use paracompile::plan::{FileKind, Plan, ReadError, Violation, check, read_plan};
 use paracompile::soc::Soc;
 
 use crate::args::CheckArgs;
@@ -27,11 +27,13 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let plans = plans(&args.path)?;
     let imported = input::model(&args.model, &args.dims, true)?;
     let chip = input::soc(&args.soc, &[], true)?;
-    let model = model_facts(&imported.graph);
+    let mut model = model_facts(&imported.graph);
     // Plans of one run can be at different operating points.
     let mut costs = BTreeMap::<Vec<usize>, _>::new();
     let mut text = String::new();
     let mut wrong = 0;
+    // Violations beside another digest.
+    let mut follow = 0;
     // Plans of one run share the digest of their chip, so that one line says it of all.
     let mut digests: BTreeMap<String, usize> = BTreeMap::new();
     for (path, plan) in &plans {
@@ -42,6 +44,8 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
             &imported.graph.digest,
             &chip.chosen,
         )?;
+        // The file may have been renamed: the digest says whose plan it is.
+        model.name.clone_from(&plan.model.name);
         let points = points(plan, &chip.chosen);
         if !costs.contains_key(&points) {
             let measured = args.costs.as_deref();
@@ -67,7 +71,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
             continue;
         }
         wrong += 1;
-        if violations.is_empty() {
+        if !digest.is_empty() {
+            // Figures of another profile or of other costs differ all over, which says nothing about the plan.
+            follow += violations.len();
             continue;
         }
         let _ = writeln!(
@@ -85,6 +91,13 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     }
     for (violation, count) in &digests {
         let _ = writeln!(text, "{}: {violation}", counted(*count, "plan"));
+    }
+    if follow > 0 {
+        let _ = writeln!(
+            text,
+            "  {} beside that, which may all follow from it",
+            counted(follow, "violation")
+        );
     }
     if wrong == 0 && plans.len() > 1 {
         let _ = writeln!(text, "{} correct", counted(plans.len(), "plan"));
@@ -208,15 +221,14 @@ fn plans(path: &Path) -> Result<Vec<(PathBuf, Plan)>, Failure> {
         .collect()
 }
 
-/// Why a plan file cannot be read; a front is a common mistake.
+/// Why a plan file cannot be read; a front, a model or a directory are common mistakes.
 pub(crate) fn unreadable(file: &Path, error: &ReadError) -> Failure {
-    let failure = Failure::from_error(Kind::Plan, error);
-    match read_front(file) {
-        Ok(_) => Failure::new(
+    match FileKind::of(file).filter(|kind| *kind != FileKind::Plan) {
+        Some(kind) => Failure::new(
             Kind::Plan,
-            format!("{}: this is a front, not a plan", file.display()),
+            format!("{}: this is {kind}, not a plan", file.display()),
         )
-        .with_help("give one of the plan files that it names, in plans/ and baselines/ beside it"),
-        Err(_) => failure,
+        .with_help(kind.remedy()),
+        None => Failure::from_error(Kind::Plan, error),
     }
 }

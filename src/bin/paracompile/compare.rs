@@ -23,7 +23,7 @@ use crate::document::Document;
 use crate::failure::{Failure, Kind};
 use crate::input::{Chip, printed};
 use crate::map::{effort, failed, in_pool};
-use crate::{input, interrupt, terminal};
+use crate::{input, interrupt, queues, terminal};
 
 /// Runs the command.
 pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
@@ -103,6 +103,7 @@ fn compare_all(
             ));
         };
         let stop = || interrupt::asked().then_some(StoppedBy::Interrupt);
+        let queues = queues::every_count(&chip.chosen);
         let options = Options {
             goal: Goal::Balanced,
             granularity: Granularity::Auto,
@@ -112,6 +113,7 @@ fn compare_all(
             effort: effort(args.effort),
             energy: EnergyAxis::ByProduct,
             points: None,
+            queues: &queues,
             budget: Budget::until(&stop),
             constraints: &Constraints::NONE,
             progress: Progress(&show),

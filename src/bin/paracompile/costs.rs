@@ -22,9 +22,13 @@ pub(crate) fn run(args: &CostsArgs) -> Result<ExitCode, Failure> {
         refuse_loss(&args.output, &costs)?;
     }
     write_costs(&costs, &args.output).map_err(|error| Failure::from_error(Kind::File, &error))?;
+    let entries = match costs.entries.len() {
+        1 => "1 entry".to_owned(),
+        count => format!("{count} entries"),
+    };
     terminal::note(&format!(
-        "{} entries written to {}; put your measurements in, with \"source\": \"measured\", and map with --costs {}",
-        costs.entries.len(),
+        "{} written to {}; put your measurements in, with \"source\": \"measured\", and map with --costs {}",
+        entries,
         args.output.display(),
         args.output.display()
     ));

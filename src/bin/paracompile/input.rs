@@ -10,6 +10,8 @@ use paracompile::ir::VerifiedGraph;
 use paracompile::kernels::is_kernel_graph;
 use paracompile::soc::{Soc, SocError};
 
+pub(crate) use paracompile::plan::counted;
+
 use crate::args::DimArgs;
 use crate::failure::{Failure, Kind};
 use crate::{kernels, model_failure, notes, terminal};
@@ -19,12 +21,6 @@ pub(crate) fn printed(text: &str) -> Result<ExitCode, Failure> {
     terminal::print(text)
         .map(|()| ExitCode::SUCCESS)
         .map_err(|error| Failure::from_error(Kind::File, &error))
-}
-
-/// A number and what it counts.
-pub(crate) fn counted(count: usize, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
 }
 
 /// Dimensions or symbols with their values.
@@ -81,7 +77,7 @@ pub(crate) fn warn(warnings: &[Warning], quiet: bool) {
 /// A profile, whole and as far as it is used.
 #[derive(Debug)]
 pub(crate) struct Chip {
-    whole: Soc,
+    pub(crate) whole: Soc,
     /// Cut down to the processors that the user chose.
     pub(crate) chosen: Soc,
 }
@@ -188,9 +184,31 @@ pub(crate) fn costs(
                 "costs belong to one model and its --dim bindings: write them with paracompile costs for this one",
             )
         }
+        (CostError::OtherDims { expected, found }, Some(path)) => {
+            Failure::from_error(Kind::Profile, &error).at(path).with_help(other_dims(expected, found))
+        }
         (CostError::Overrides(_), Some(path)) => {
             Failure::from_error(Kind::Profile, &error).at(path)
         }
         _ => Failure::from_error(Kind::Profile, &error),
     })
+}
+
+/// What to do about costs of other dimensions.
+fn other_dims(expected: &BTreeMap<String, u64>, found: &BTreeMap<String, u64>) -> String {
+    let options = |dims: &BTreeMap<String, u64>| {
+        let options = dims.iter();
+        let options = options.map(|(name, extent)| format!("--dim '{name}={extent}'"));
+        options.collect::<Vec<_>>().join(" ")
+    };
+    let measure = "measure again for these: pararun profile";
+    let again = match options(expected) {
+        none if none.is_empty() => format!("{measure} without --dim"),
+        options => format!("{measure} … {options}"),
+    };
+    if found.is_empty() {
+        format!("{again}, or write \"dims\" into the file if it is for them")
+    } else {
+        format!("{again}, or map with {}", options(found))
+    }
 }

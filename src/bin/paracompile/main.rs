@@ -25,6 +25,7 @@ mod model_failure;
 mod notes;
 mod page;
 mod plot;
+mod queues;
 mod report;
 mod simulate;
 mod soc;

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use paracompile::compile::{CompileError, Compiled, Options, PlanFile, Points, Progress, compile};
 use paracompile::constraints::Constraints;
-use paracompile::cost::{CostTable, PointTables, cost_facts};
+use paracompile::cost::{CostTable, PointTables, cost_facts, read_overrides};
 use paracompile::emit::Goal;
 use paracompile::explain::{Subject, UnknownOperator, explain, names_operator};
 use paracompile::facts::model_facts;
@@ -29,17 +29,29 @@ use crate::failure::{Failure, Kind};
 use crate::input::Chip;
 use crate::page::{REPORT, costs_at_points};
 use crate::report::{Summary, report};
-use crate::{demands, input, interrupt, notes, terminal};
+use crate::{demands, input, interrupt, notes, queues, terminal};
+
+/// What the search does about energy; points of different power are worth nothing without it.
+fn energy_axis(args: &MapArgs) -> EnergyAxis {
+    match args.energy {
+        args::Energy::ByProduct if !args.dvfs => EnergyAxis::ByProduct,
+        args::Energy::ByProduct | args::Energy::Objective => EnergyAxis::Objective,
+    }
+}
 
 /// Runs the command.
 pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
     let (model, soc) = asked(args)?;
     let started = Instant::now();
-    let chip = input::soc(soc, &args.processors, args.quiet)?;
+    let chip =
+        queues::without_unused(input::soc(soc, &args.processors, args.quiet)?, &args.queues)?;
+    refuse_unknown_energy(args, &chip.chosen)?;
+    let queues = queues::counts(&chip.chosen, &args.queues)?;
     let imported = input::model(model, &args.dims, args.quiet)?;
     let graph = &imported.graph;
     let points = input::points(&chip.chosen, &args.points)?;
     let table = input::costs(graph, &chip, args.costs.as_deref(), Some(&points))?;
+    tell_estimated(args, &table)?;
     let all_points = all_points(args, graph, &chip)?;
     let fixed = fixed_points(args, &chip);
     explainable(args, &imported)?;
@@ -79,14 +91,12 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
             .and_then(|stages| usize::try_from(stages).ok()),
         gap_millionths: millionths(args.gap),
         effort: effort(args.effort),
-        energy: match args.energy {
-            args::Energy::ByProduct if !args.dvfs => EnergyAxis::ByProduct,
-            args::Energy::ByProduct | args::Energy::Objective => EnergyAxis::Objective,
-        },
+        energy: energy_axis(args),
         points: all_points.as_ref().map(|tables| Points {
             tables,
             fixed: &fixed,
         }),
+        queues: &queues,
         budget,
         constraints: &constraints,
         progress: Progress(&show),
@@ -133,6 +143,38 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
     )?;
     emit(args, &imported, &recommended(&compiled).plan, &directory)?;
     Ok(exit_code(compiled.front.stopped_by))
+}
+
+/// Without powers no plan takes less energy than another.
+fn refuse_unknown_energy(args: &MapArgs, soc: &Soc) -> Result<(), Failure> {
+    let wants_energy =
+        args.objective == args::Objective::Energy || args.energy == args::Energy::Objective;
+    if wants_energy && !notes::knows_power(soc) {
+        let message = format!(
+            "energy cannot be an objective: all powers of `{}` are zero",
+            soc.name
+        );
+        return Err(Failure::new(Kind::Profile, message).with_help(
+            "write into the profile what its processors draw; docs/soc-profile.md says where",
+        ));
+    }
+    Ok(())
+}
+
+/// Says which operators a file of measured costs leaves to the profile.
+fn tell_estimated(args: &MapArgs, table: &CostTable) -> Result<(), Failure> {
+    let Some(path) = args.costs.as_deref().filter(|_| !args.quiet) else {
+        return Ok(());
+    };
+    let overrides =
+        read_overrides(path).map_err(|error| Failure::from_error(Kind::Profile, &error))?;
+    let note = overrides
+        .file()
+        .and_then(|file| notes::estimated(path, file, table));
+    if let Some(note) = note {
+        terminal::note(&terminal::printable(&format!("note: {note}")));
+    }
+    Ok(())
 }
 
 /// Writes the recommended plan in the formats that were asked for.

@@ -6,12 +6,14 @@ use std::path::Path;
 use paracompile::OpClass;
 use paracompile::compile::Compiled;
 use paracompile::constraints::Constraints;
-use paracompile::cost::CostTable;
+use paracompile::cost::{CostEntry, CostTable, CostsFile};
 use paracompile::front::Front;
 use paracompile::import::Warning;
 use paracompile::plan::{Constraint, Plan, Source, read_front, read_plan};
 use paracompile::simulate::{Change, Links, SimulateOptions, simulate};
 use paracompile::soc::{Processor, ProcessorSet, Soc};
+
+use crate::input::counted;
 
 /// All that there is to say of a run.
 pub(crate) fn all(
@@ -63,9 +65,56 @@ pub(crate) fn assumed_powers(soc: &Soc) -> Option<String> {
             .iter()
             .all(|(_, processor)| is_assumed(processor)))
     .then(|| {
+        if knows_power(soc) {
+            format!(
+                "powers of `{}` are assumed: energies are examples",
+                soc.name
+            )
+        } else {
+            format!(
+                "powers of `{}` are zero: it was measured without a meter, and energies are unknown",
+                soc.name
+            )
+        }
+    })
+}
+
+/// Whether any power of the chip is more than zero.
+pub(crate) fn knows_power(soc: &Soc) -> bool {
+    let powers = soc.processors.iter().flat_map(|(_, processor)| {
+        let points = &processor.operating_points;
+        points
+            .iter()
+            .flat_map(|point| point.dynamic_power.values().chain([&point.static_power]))
+    });
+    powers.into_iter().any(|power| power.value() > 0.0)
+}
+
+/// Operators that a file of measured costs leaves to the profile: an interrupted measurement is one reason.
+pub(crate) fn estimated(path: &Path, file: &CostsFile, table: &CostTable) -> Option<String> {
+    let is_measured = |entry: &CostEntry| entry.source == Source::Measured;
+    if !file.entries.iter().any(is_measured) {
+        return None;
+    }
+    let lacks = table.soc.processors.iter().enumerate();
+    let lacks = lacks.filter_map(|(index, (_, processor))| {
+        let operators = table.operators.iter();
+        let costs = operators
+            .filter(|(_, costs)| costs[index].is_some())
+            .count();
+        let entries = file.entries.iter();
+        let entries = entries
+            .filter(|entry| entry.processor == processor.name)
+            .count();
+        let lacks = costs.saturating_sub(entries);
+        (lacks > 0).then(|| format!("{} on {}", counted(lacks, "operator"), processor.name))
+    });
+    let lacks: Vec<String> = lacks.collect();
+    (!lacks.is_empty()).then(|| {
         format!(
-            "powers of `{}` are assumed: energies are examples",
-            soc.name
+            "{} has no cost of {}: the profile estimates them",
+            path.display(),
+            few(&lacks)
         )
     })
 }

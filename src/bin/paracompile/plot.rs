@@ -7,7 +7,9 @@ use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 
 use paracompile::front::Front;
-use paracompile::plan::{Plan, read_front, read_measured, read_plan, write_bytes};
+use paracompile::plan::{
+    FileKind, Plan, read_front, read_measured, read_plan, writable, write_bytes,
+};
 use paracompile::plot::{
     Fidelity, gantt, graph_dot, graph_svg, pareto, png, predicted_and_measured, scatter, stages,
 };
@@ -43,6 +45,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<ExitCode, Failure> {
         .clone()
         .unwrap_or_else(|| beside(&args.file, kind));
     let format = Format::of(&path, kind)?;
+    writable(&path).map_err(|error| Failure::from_error(Kind::File, &error))?;
     let bytes = match &args.measured {
         Some(measured) => both(&subject, measured, format)?,
         None => drawn(&subject, kind, format)?,
@@ -102,6 +105,20 @@ struct Head {
 
 impl Subject {
     fn read(path: &Path) -> Result<Self, Failure> {
+        let kind = FileKind::of(path).filter(|kind| match kind {
+            FileKind::Plan | FileKind::Front | FileKind::Fidelity => false,
+            FileKind::Run
+            | FileKind::Directory
+            | FileKind::Model
+            | FileKind::Measured
+            | FileKind::Validation
+            | FileKind::Costs
+            | FileKind::Profile => true,
+        });
+        if let Some(kind) = kind {
+            let message = format!("{}: this is {kind}, which has no picture", path.display());
+            return Err(Failure::new(Kind::Plan, message).with_help(kind.remedy()));
+        }
         let mut text = String::new();
         let opened = File::open(path).and_then(|file| file.take(LARGEST).read_to_string(&mut text));
         let head: Option<Head> = opened.ok().and_then(|_| serde_json::from_str(&text).ok());

@@ -37,8 +37,12 @@ pub(crate) fn report(summary: &Summary<'_>) -> String {
     let mut text = String::new();
     let _ = writeln!(
         text,
-        "{} on {}: {} tasks, {} cut points, {:.2} GFLOP a frame",
-        front.model, front.soc, summary.operators, summary.cuts, summary.gflop
+        "{} on {}: {}, {}, {:.2} GFLOP a frame",
+        front.model,
+        front.soc,
+        counted(summary.operators, "task"),
+        counted(summary.cuts, "cut point"),
+        summary.gflop
     );
     let _ = writeln!(
         text,
@@ -187,7 +191,8 @@ fn shown(front: &Front) -> Vec<usize> {
 #[derive(Clone, Copy)]
 struct Scales {
     time: Scale,
-    energy: Scale,
+    /// `None` where all are zero: without a meter nobody knows them.
+    energy: Option<Scale>,
 }
 
 impl Scales {
@@ -203,7 +208,10 @@ impl Scales {
                     figures.saturated_latency_s,
                 ]
             })),
-            energy: Scale::of_energies(figures.iter().map(|figures| figures.energy_active_j)),
+            energy: figures
+                .iter()
+                .any(|figures| figures.energy_active_j > 0.0)
+                .then(|| Scale::of_energies(figures.iter().map(|figures| figures.energy_active_j))),
         }
     }
 }
@@ -248,7 +256,10 @@ fn cells_of(
         time.text(figures.paced_latency_s),
         time.text(figures.saturated_latency_s),
         rate(figures.throughput_fps),
-        energy.text(figures.energy_active_j),
+        energy.map_or_else(
+            || "–".to_owned(),
+            |energy| energy.text(figures.energy_active_j),
+        ),
         gap,
         best_at,
     ]

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use paracompile::plan::{Plan, read_plan, write_text};
+use paracompile::plan::{Plan, read_plan, writable, write_text};
 use paracompile::simulate::{
     Change, Contention, Host, Links, SimulateOptions, Simulation, simulate, trace,
 };
@@ -13,10 +13,13 @@ use serde_json::json;
 use crate::args::SimulateArgs;
 use crate::check::unreadable;
 use crate::failure::{Failure, Kind};
-use crate::input::printed;
+use crate::input::{counted, printed};
 
 /// Runs the command.
 pub(crate) fn run(args: &SimulateArgs) -> Result<ExitCode, Failure> {
+    if let Some(path) = &args.trace {
+        writable(path).map_err(|error| Failure::from_error(Kind::File, &error))?;
+    }
     let plan = read_plan(&args.plan).map_err(|error| unreadable(&args.plan, &error))?;
     let frames = usize::try_from(args.frames).unwrap_or(usize::MAX);
     let base = SimulateOptions {
@@ -69,10 +72,10 @@ fn table(plan: &Plan, simulation: &Simulation, change: Option<&Change>) -> Strin
     let mut text = String::new();
     let _ = writeln!(
         text,
-        "{} on {}, {} frames",
+        "{} on {}, {}",
         plan.model.name,
         plan.soc.name,
-        simulation.frames.len()
+        counted(simulation.frames.len(), "frame")
     );
     let predicted = &plan.predicted;
     for (name, value, foreseen) in [
@@ -113,7 +116,11 @@ fn table(plan: &Plan, simulation: &Simulation, change: Option<&Change>) -> Strin
         text,
         "  {:<26} {:>10}",
         "energy a frame, active",
-        simulation.energy_active.to_string()
+        match simulation.energy_active.count() {
+            // Without a meter nobody knows it.
+            0 => "–".to_owned(),
+            _ => simulation.energy_active.to_string(),
+        }
     );
     for load in &simulation.queues {
         let queue = &plan.queues[load.queue as usize];

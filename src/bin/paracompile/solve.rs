@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use paracompile::plan::StoppedBy;
+use paracompile::plan::{StoppedBy, counted};
 use paracompile::solve::{
     Answer, DocumentError, Instance, Progress, Request, SolveError, gap, read, solve,
 };
@@ -161,10 +161,10 @@ fn table(instance: &Instance, answer: &Answer, seconds: f64) -> String {
     };
     let _ = writeln!(
         text,
-        "{}: {} operators on {} processors",
+        "{}: {} on {}",
         terminal::printable(&instance.name),
-        instance.durations.len(),
-        instance.processors()
+        counted(instance.durations.len(), "operator"),
+        counted(instance.processors(), "processor")
     );
     let _ = writeln!(
         text,

@@ -46,7 +46,7 @@ impl Found {
     fn offer(&mut self, problem: &Problem, leaving: &[usize], solution: Solution, method: Method) {
         let key = Key {
             holders: holders(problem, &solution, leaving),
-            used: solution.processors.iter().fold(0, |set, p| set | 1 << p),
+            used: problem.devices_of(&solution.processors),
         };
         let candidate = Candidate {
             objective: schedule(problem, &solution).objective,
@@ -124,7 +124,7 @@ impl Found {
         variants: &[Variant],
         bounds: &BTreeMap<Option<usize>, Nanoseconds>,
     ) -> bool {
-        let everything = request.problem.eligible();
+        let everything = request.problem.eligible_devices();
         variants.iter().all(|variant| {
             let bound = bounds.get(&variant.place).copied().unwrap_or_default();
             let is_reached = |used: u16| {
@@ -298,7 +298,8 @@ const NODES_OF_COARSE: NonZeroU32 = NonZeroU32::new(200).expect("200 is not zero
 /// What list scheduling and single processors find.
 fn listed(variant: &Problem) -> Vec<(Method, Solution)> {
     let list = heft(variant).map(|solution| (Method::ListSchedule, solution));
-    let alone = (0..variant.homes.len()).filter_map(|processor| {
+    let devices = (0..variant.homes.len()).filter(|&lane| variant.device(lane) == lane);
+    let alone = devices.filter_map(|processor| {
         single(variant, processor).map(|solution| (Method::SingleProcessor, solution))
     });
     list.into_iter().chain(alone).collect()

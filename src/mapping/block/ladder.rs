@@ -128,7 +128,7 @@ fn solve_fine(request: &BlockRequest<'_>) -> Vec<BlockExit> {
     for variant in &variants {
         is_improved |= found.offer_schedules(&each, &variant.problem, variant.bound);
         // A search that used every processor anyway need not be told to.
-        if coverage == Coverage::Every && !found.covers(variant.place, problem.eligible()) {
+        if coverage == Coverage::Every && !found.covers(variant.place, problem.eligible_devices()) {
             let everywhere = using_all(&variant.problem);
             is_improved |= found.offer_schedules(&each, &everywhere, variant.bound);
         }

@@ -166,7 +166,7 @@ fn undominated(
             .unwrap_or(of_all)
             .min(objective.makespan);
         BlockExit {
-            used: solution.processors.iter().fold(0, |set, p| set | 1 << p),
+            used: problem.devices_of(&solution.processors),
             holders: held,
             objective,
             proof: Proof::WithinGap { bound },

@@ -85,7 +85,7 @@ pub(super) fn variants(problem: &Problem, leaving: &[usize]) -> Vec<Variant> {
 
 pub(super) fn using_all(problem: &Problem) -> Problem {
     Problem {
-        must_use: problem.eligible(),
+        must_use: problem.eligible_devices(),
         ..problem.clone()
     }
 }

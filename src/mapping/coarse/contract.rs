@@ -94,6 +94,7 @@ pub fn contract(problem: &Problem, groups: &[Vec<usize>]) -> Result<Contraction,
             operators,
             tensors,
             must_use: problem.must_use,
+            devices: problem.devices.clone(),
         },
         tasks,
     })

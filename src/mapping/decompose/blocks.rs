@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use super::super::block::{BlockRequest, Method, TradeOff, TradeOffs, solve_block, trade_offs};
 use super::super::coarse::CoarseBranch;
 use super::super::frontier::Coverage;
-use super::super::{Objective, schedule};
+use super::super::{Objective, QueueCounts, Solution, schedule};
 use super::stage_graph::{Entry, Part, StageGraph};
 use super::stage_mapper::MapperOptions;
 use crate::partition::FusedTensorId;
@@ -39,6 +39,7 @@ pub(super) struct BlockKey {
     pub(super) end: usize,
     pub(super) entry: Arc<Entry>,
     pub(super) set: ProcessorSet,
+    pub(super) queues: QueueCounts,
     /// How many parts share the counted work.
     pub(super) shared_by: u64,
 }
@@ -65,6 +66,8 @@ pub(super) struct Exit {
     /// Time and energy under each superset of the set, in the order of [`StageGraph::supersets`].
     pub(super) retimed: Vec<Objective>,
     pub(super) placement: Vec<ProcessorId>,
+    /// Which lane of its processor each operator is on, numbered as they come into use.
+    pub(super) queues: Vec<u8>,
     /// Offsets from the start of the part.
     pub(super) sequence: Vec<usize>,
     pub(super) method: Method,
@@ -100,7 +103,7 @@ impl Blocks {
         if let Some(block) = locked(&self.by_place).get(&key) {
             return Arc::clone(block);
         }
-        let part = graph.part(key.start, key.end, &key.entry, key.set);
+        let part = graph.part(key.start, key.end, &key.entry, key.set, key.queues);
         let Some(solved) = self.solved(&part, key.shared_by, options) else {
             return Arc::new(Block {
                 start: key.start,
@@ -134,7 +137,7 @@ impl Blocks {
                 self.was_cut.store(true, Ordering::Relaxed);
                 return;
             }
-            let part = graph.part(key.start, key.end, &key.entry, key.set);
+            let part = graph.part(key.start, key.end, &key.entry, key.set, key.queues);
             self.solved(&part, key.shared_by, options);
             done(key, count.fetch_add(1, Ordering::Relaxed) + 1);
         });
@@ -227,6 +230,7 @@ fn in_terms_of_network(
                 .iter()
                 .map(|&processor| part.processors[processor])
                 .collect(),
+            queues: lanes_in_use(&part, &exit.solution),
             sequence: exit.solution.sequence.clone(),
             method: exit.method,
             stopped_by: exit.stopped_by,
@@ -262,6 +266,22 @@ fn in_terms_of_network(
     translated
 }
 
+/// The lane of each operator, those of each processor numbered as they come into use.
+fn lanes_in_use(part: &Part, solution: &Solution) -> Vec<u8> {
+    let mut names: Vec<Option<u8>> = vec![None; part.processors.len()];
+    let mut used = vec![0; part.processors.len()];
+    let mut lanes = vec![0; solution.processors.len()];
+    for &operator in &solution.sequence {
+        let lane = solution.processors[operator];
+        let used = &mut used[part.problem.device(lane)];
+        lanes[operator] = *names[lane].get_or_insert_with(|| {
+            *used += 1;
+            *used - 1
+        });
+    }
+    lanes
+}
+
 /// Everything about a problem that can change its solutions, as numbers.
 fn content(part: &Part) -> Vec<u64> {
     let (problem, leaving) = (&part.problem, &part.leaving);
@@ -274,6 +294,7 @@ fn content(part: &Part) -> Vec<u64> {
     };
     let homes = || problem.homes.iter().map(|&home| home as u64);
     list(&mut homes());
+    list(&mut problem.devices.iter().map(|&device| device as u64));
     list(&mut [problem.locations as u64, problem.io as u64].into_iter());
     list(&mut leaving.iter().map(|&tensor| tensor as u64));
     let mut open: Vec<&CoarseBranch> = part.branches.iter().collect();

@@ -6,6 +6,8 @@
 
 mod blocks;
 mod cut_points;
+mod lanes;
+mod over_queues;
 mod series;
 mod stage_graph;
 mod stage_mapper;
@@ -15,6 +17,7 @@ mod timings;
 mod whole;
 
 pub use blocks::Retimed;
+pub use lanes::QueuesAllowed;
 pub use series::{Evidence, Rung, Series, Settled, block_count, series};
 pub use stage_graph::{Entry, StageGraph};
 pub use stage_mapper::{Ends, Known, MapperOptions, StageMapper, StageOption};

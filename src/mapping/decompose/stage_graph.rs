@@ -7,10 +7,11 @@ use paracompile_frontend::cost::CostTable;
 use paracompile_frontend::soc::{LocationId, ProcessorId, ProcessorSet, Symmetry};
 use paracompile_plan::{Nanojoules, Nanoseconds, Slowdown};
 
-use super::super::bounds::lower_bound;
+use super::super::bounds::{lower_bound, path_bound};
 use super::super::coarse::CoarseBranch;
-use super::super::{Operator, Problem, Tensor};
+use super::super::{Operator, Problem, QueueCounts, Tensor};
 use super::cut_points::{CutPoint, cut_points};
+use super::lanes::{Lanes, QueuesAllowed};
 use crate::partition::{Branch, FusedOpId, FusedTensorId, SegmentKind, Segments};
 
 /// Where the tensors that are live at a cut are, by tensor; of each the producer's location first, the others ascending.
@@ -45,14 +46,18 @@ pub struct StageGraph {
     slowdowns: BTreeMap<ProcessorSet, Vec<Slowdown>>,
     /// Which processors may swap places in plans.
     symmetry: Symmetry,
+    /// How many compute queues processors may have, and what that costs.
+    pub(super) lanes: Lanes,
 }
 
 /// A part of the network on some processors, and how its indices are called outside.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     pub(super) problem: Problem,
-    /// Processor of the chip behind each processor of the problem.
+    /// Processor of the chip behind each processor of the problem, several times where it has several lanes.
     pub(super) processors: Vec<ProcessorId>,
+    /// How many lanes each has.
+    pub(super) queues: QueueCounts,
     /// Tensor of the graph behind each tensor of the problem.
     pub(super) tensors: Vec<usize>,
     /// Tensors of the problem that are live at its end.
@@ -121,6 +126,7 @@ impl StageGraph {
             operators,
             tensors,
             must_use: 0,
+            devices: Vec::new(),
         };
         let mut graph = Self::from_problem(whole, &positions, allowed, |processor, used| {
             costs.slowdown(processor, used)
@@ -161,7 +167,15 @@ impl StageGraph {
             branches: Vec::new(),
             slowdowns,
             symmetry: Symmetry::NONE,
+            lanes: Lanes::default(),
         }
+    }
+
+    /// The same network on processors that may have several compute queues.
+    #[must_use]
+    pub fn with_queues(mut self, allowed: QueuesAllowed) -> Self {
+        self.lanes = Lanes::new(&self.whole, &self.cuts, allowed);
+        self
     }
 
     /// The same network, of which plans are wanted up to swaps of interchangeable processors; `symmetry` must hold for all of it.
@@ -199,14 +213,42 @@ impl StageGraph {
             .filter(move |&other| other == set || self.symmetry.is_canonical(other, self.allowed))
     }
 
+    /// The numbers of compute queues that a stage on `set` which starts at a cut point is tried with, each processor's own first number first.
+    pub(super) fn queue_choices(&self, set: ProcessorSet, cut: usize) -> Vec<QueueCounts> {
+        self.lanes.choices(set, cut)
+    }
+
+    /// Where network inputs are before the first stage.
+    pub(super) fn entry_at_start(&self) -> Entry {
+        let holders = |cut: &CutPoint| {
+            let live = cut.live.iter().map(|&tensor| {
+                let held = &self.whole.tensors[tensor].held;
+                let locations = held.iter().map(|&l| LocationId::from_index(l)).collect();
+                (Id::from_index(tensor), locations)
+            });
+            live.collect()
+        };
+        Entry {
+            holders: self.cuts.first().map_or_else(Vec::new, holders),
+        }
+    }
+
     /// Slowdowns of all processors while `used` are in use.
     pub(super) fn slowdowns(&self, used: ProcessorSet) -> &[Slowdown] {
         self.slowdowns.get(&used).map_or(&[], Vec::as_slice)
     }
 
-    /// The problem of the operators from position `start` to `end` on the processors of `set`, slowed as that set is.
-    pub(super) fn part(&self, start: usize, end: usize, entry: &Entry, set: ProcessorSet) -> Part {
-        let processors: Vec<ProcessorId> = set.iter().collect();
+    /// The problem of the operators from position `start` to `end` on the lanes of the processors of `set`, slowed as that set is.
+    pub(super) fn part(
+        &self,
+        start: usize,
+        end: usize,
+        entry: &Entry,
+        set: ProcessorSet,
+        queues: QueueCounts,
+    ) -> Part {
+        let lanes = |processor| std::iter::repeat_n(processor, queues.of(processor));
+        let processors: Vec<ProcessorId> = set.iter().flat_map(lanes).collect();
         let held = |index: usize| {
             let locations = entry.held(Id::from_index(index)).iter();
             locations.map(|location| location.index()).collect()
@@ -216,6 +258,10 @@ impl StageGraph {
             .iter()
             .map(|processor| self.whole.homes[processor.index()])
             .collect();
+        if processors.len() > set.len() {
+            let first = |processor| processors.iter().position(|&other| other == processor);
+            problem.devices = processors.iter().filter_map(|&p| first(p)).collect();
+        }
         let leaving = (0..tensors.len())
             .filter(|&index| {
                 let readers = &self.whole.tensors[tensors[index]].readers;
@@ -225,6 +271,7 @@ impl StageGraph {
         let mut part = Part {
             problem,
             processors,
+            queues,
             tensors,
             leaving,
             branches: self.branches(start, end),
@@ -277,8 +324,13 @@ impl StageGraph {
     }
 
     /// No plan has less latency: one stage without any slowdown is never slower than several with.
+    ///
+    /// Where a processor may have several queues, loads say little, and the longest path counts.
     pub fn latency_bound(&self) -> Nanoseconds {
-        lower_bound(&self.whole)
+        if self.lanes.are_single() {
+            return lower_bound(&self.whole);
+        }
+        path_bound(&self.whole)
     }
 
     /// No plan has a shorter interval: a processor belongs to one stage, and no stage ends before its processors have done their work.
@@ -288,7 +340,8 @@ impl StageGraph {
             operators.map(|operator| operator.times.iter().flatten().min().copied())
         };
         let work: Nanoseconds = fastest().flatten().sum();
-        let share = work.count().div_ceil(self.allowed.len().max(1) as u64);
+        let lanes = self.lanes.most(self.allowed);
+        let share = work.count().div_ceil(lanes.max(1) as u64);
         let longest = fastest().flatten().max().unwrap_or_default();
         longest.max(Nanoseconds::new(share))
     }
@@ -312,7 +365,10 @@ impl StageGraph {
         let factors = self.slowdowns(used);
         for (offset, operator) in part.problem.operators.iter_mut().enumerate() {
             let original = &self.whole.operators[start + offset];
-            (operator.times, operator.energies) = slowed(original, &part.processors, factors);
+            (operator.times, operator.energies) =
+                slowed(original, &part.processors, factors, |p| {
+                    self.lanes.sharing(p, part.queues)
+                });
         }
     }
 }
@@ -340,13 +396,15 @@ fn slowed(
     operator: &Operator,
     processors: &[ProcessorId],
     factors: &[Slowdown],
+    sharing: impl Fn(ProcessorId) -> Slowdown,
 ) -> (Vec<Option<Nanoseconds>>, Vec<Nanojoules>) {
     processors
         .iter()
-        .map(|processor| {
+        .map(|&processor| {
             let index = processor.index();
+            let sharing = sharing(processor);
             (
-                operator.times[index].map(|time| time.slowed(factors[index])),
+                operator.times[index].map(|time| time.slowed_twice(factors[index], sharing)),
                 operator.energies[index].slowed(factors[index]),
             )
         })

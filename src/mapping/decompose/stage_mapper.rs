@@ -12,8 +12,9 @@ use paracompile_plan::plan::StoppedBy;
 use paracompile_plan::{Nanojoules, Nanoseconds};
 
 use super::super::block::Methods;
-use super::super::{Budget, Effort, Granularity};
+use super::super::{Budget, Effort, Granularity, QueueCounts};
 use super::blocks::{BlockKey, Blocks, Retimed};
+use super::over_queues::Listed;
 use super::stage_graph::{Entry, StageGraph};
 use super::sweep::{
     Candidate, Label, Path, Steps, bound_under_energy, sum, trade_offs, undominated,
@@ -78,6 +79,16 @@ pub struct StageOption {
     pub bound: Nanoseconds,
     /// How much less energy a mapping takes that is no faster and was left out.
     pub slack: Nanojoules,
+    /// Whether it is one of all trade-offs of time and energy, but for their slack.
+    pub(super) has_all_trade_offs: bool,
+    /// With how many compute queues of each processor it was searched; its mapping may have fewer.
+    pub queues: QueueCounts,
+    /// [`StageProof::by_queues`].
+    pub(super) by_queues: Vec<(QueueCounts, Nanoseconds)>,
+    /// Over which numbers of queues the bound holds, for people.
+    pub(super) over_queues: Arc<str>,
+    /// The mapping where that of its blocks leaves a queue empty: with an operator on each, or with fewer queues.
+    pub(super) spread: Option<Arc<StageMapping>>,
     /// Whether energy was an objective.
     axis: EnergyAxis,
     /// Time and energy under `S` and every superset of it that plans are wanted on, ascending; `S` itself is the first.
@@ -99,8 +110,27 @@ impl StageOption {
             .map(|index| self.retimed[index])
     }
 
+    /// The bound of mappings with these queues; `None` where they were not among the choices.
+    pub fn bound_with(&self, queues: QueueCounts) -> Option<Nanoseconds> {
+        let mut known = self.by_queues.iter();
+        known
+            .find(|(other, _)| *other == queues)
+            .map(|&(_, bound)| bound)
+    }
+
     /// Who runs what in which order.
     pub fn mapping(&self) -> StageMapping {
+        let mapping = self.mapping_of_blocks();
+        let Some(spread) = &self.spread else {
+            return mapping;
+        };
+        StageMapping {
+            proof: mapping.proof,
+            ..StageMapping::clone(spread)
+        }
+    }
+
+    pub(super) fn mapping_of_blocks(&self) -> StageMapping {
         let blocks = self.steps.blocks(self.path);
         let ceiling = match self.axis {
             EnergyAxis::ByProduct => "",
@@ -118,6 +148,10 @@ impl StageOption {
                 .iter()
                 .flat_map(|(_, exit)| exit.placement.iter().copied())
                 .collect(),
+            queues: blocks
+                .iter()
+                .flat_map(|(_, exit)| exit.queues.iter().copied())
+                .collect(),
             sequence: blocks
                 .iter()
                 .flat_map(|(block, exit)| {
@@ -128,8 +162,12 @@ impl StageOption {
                 .collect(),
             proof: StageProof {
                 bound: self.bound,
+                by_queues: self.by_queues.clone(),
                 method: self.methods.to_string(),
-                scope: format!("all mappings of the stage with this exit{ceiling}{series}"),
+                scope: format!(
+                    "all mappings of the stage with this exit{ceiling}{}{series}",
+                    self.over_queues
+                ),
                 stopped_by: self.stopped_by,
             },
         }
@@ -147,6 +185,14 @@ pub enum Ends {
     Inner,
 }
 
+/// The processors of a stage, with how many queues, and how many choices of these share the counted work of a block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lanes {
+    pub(super) set: ProcessorSet,
+    pub(super) queues: QueueCounts,
+    pub(super) shared_by: u64,
+}
+
 type Memo = Mutex<HashMap<(usize, Entry, ProcessorSet, Ends), Arc<Vec<StageOption>>>>;
 
 /// What overlapping parts of a block get of its counted work, as a divisor.
@@ -160,6 +206,7 @@ pub struct StageMapper<'a> {
     blocks: Blocks,
     memo: Memo,
     latency_bound: OnceLock<Nanoseconds>,
+    pub(super) listed: Listed,
 }
 
 impl<'a> StageMapper<'a> {
@@ -171,6 +218,7 @@ impl<'a> StageMapper<'a> {
             blocks: Blocks::default(),
             memo: Mutex::default(),
             latency_bound: OnceLock::new(),
+            listed: Listed::default(),
         }
     }
 
@@ -197,19 +245,7 @@ impl<'a> StageMapper<'a> {
 
     /// Where network inputs are before the first stage.
     pub fn entry_at_start(&self) -> Entry {
-        let graph = &self.graph;
-        Entry {
-            holders: graph.cuts.first().map_or_else(Vec::new, |cut| {
-                cut.live
-                    .iter()
-                    .map(|&tensor| {
-                        let held = &graph.whole.tensors[tensor].held;
-                        let locations = held.iter().map(|&l| LocationId::from_index(l)).collect();
-                        (Id::from_index(tensor), locations)
-                    })
-                    .collect()
-            }),
-        }
+        self.graph.entry_at_start()
     }
 
     /// Solves all blocks between gates, and what stages from a gate to an inner cut need of them, on all sets that are wanted and for all entries, in parallel.
@@ -224,11 +260,13 @@ impl<'a> StageMapper<'a> {
             let (start, end) = (self.position(pair[0]), self.position(pair[1]));
             for entry in self.entries(pair[0]) {
                 for set in self.graph.sets() {
+                    let queues = self.graph.lanes.least();
                     keys.push(BlockKey {
                         start,
                         end,
                         entry: Arc::clone(&entry),
                         set,
+                        queues,
                         shared_by: 1,
                     });
                     // A stage that ends before the network does leaves a processor to run the rest.
@@ -242,6 +280,7 @@ impl<'a> StageMapper<'a> {
                         end: self.position(cut),
                         entry: self.restricted(&entry, pair[0], cut),
                         set,
+                        queues,
                         shared_by: SHARE_OF_PARTS,
                     }));
                 }
@@ -306,12 +345,12 @@ impl<'a> StageMapper<'a> {
         if let Some(options) = memo().get(&key) {
             return Arc::clone(options);
         }
-        let options = Arc::new(self.sweep(cut, entry, set, ends));
+        let options = Arc::new(self.over_queues(cut, entry, set, ends));
         memo().insert(key, Arc::clone(&options));
         options
     }
 
-    fn position(&self, cut: usize) -> usize {
+    pub(super) fn position(&self, cut: usize) -> usize {
         self.graph.cuts[cut].position
     }
 
@@ -347,11 +386,21 @@ impl<'a> StageMapper<'a> {
             .collect()
     }
 
-    fn sweep(&self, cut: usize, entry: &Entry, set: ProcessorSet, ends: Ends) -> Vec<StageOption> {
+    /// Whether there is a stage that starts at `cut` on `set`.
+    pub(super) fn is_allowed(&self, cut: usize, set: ProcessorSet) -> bool {
         let is_allowed = !set.is_empty() && set.is_subset(self.graph.allowed);
-        if !is_allowed || cut >= self.graph.cuts.len() {
-            return Vec::new();
-        }
+        is_allowed && cut < self.graph.cuts.len()
+    }
+
+    /// The stages with given numbers of queues, some of which may be empty.
+    pub(super) fn sweep(
+        &self,
+        cut: usize,
+        entry: &Entry,
+        lanes: Lanes,
+        ends: Ends,
+    ) -> Vec<StageOption> {
+        let set = lanes.set;
         let supersets: Vec<ProcessorSet> = self.graph.supersets(set).collect();
         let mut steps = Steps::default();
         let mut found: Vec<(usize, Nanoseconds, Label)> = Vec::new();
@@ -374,11 +423,11 @@ impl<'a> StageMapper<'a> {
             }
             let at_end = match self.options.energy {
                 EnergyAxis::ByProduct => {
-                    let extended = self.extend(&mut steps, &labels, from, end, set);
+                    let extended = self.extend(&mut steps, &labels, from, end, lanes);
                     undominated(&steps, extended)
                 }
                 EnergyAxis::Objective => {
-                    let candidates = self.candidates(&labels, from, end, set);
+                    let candidates = self.candidates(&labels, from, end, lanes);
                     trade_offs(&mut steps, &labels, candidates, self.most_labels())
                 }
             };
@@ -409,6 +458,11 @@ impl<'a> StageMapper<'a> {
                 energy: label.objective.energy,
                 bound,
                 slack: label.slack,
+                has_all_trade_offs: label.has_all_trade_offs,
+                queues: lanes.queues,
+                by_queues: Vec::new(),
+                over_queues: Arc::from(""),
+                spread: None,
                 axis: self.options.energy,
                 retimed: supersets
                     .iter()
@@ -434,7 +488,7 @@ impl<'a> StageMapper<'a> {
         labels: &[Label],
         from: usize,
         end: usize,
-        set: ProcessorSet,
+        lanes: Lanes,
     ) -> Vec<Label> {
         let mut extended = Vec::new();
         for label in labels {
@@ -442,8 +496,9 @@ impl<'a> StageMapper<'a> {
                 start: self.position(from),
                 end: self.position(end),
                 entry: self.restricted(&label.exit, from, end),
-                set,
-                shared_by: self.shared_by(from, end),
+                set: lanes.set,
+                queues: lanes.queues,
+                shared_by: self.shared_by(from, end) * lanes.shared_by,
             };
             let block = self.blocks.block(&self.graph, key, &self.options);
             for index in 0..block.exits.len() {
@@ -465,7 +520,7 @@ impl<'a> StageMapper<'a> {
         labels: &[Label],
         from: usize,
         end: usize,
-        set: ProcessorSet,
+        lanes: Lanes,
     ) -> Vec<Candidate> {
         let mut candidates = Vec::new();
         let mut at = 0;
@@ -476,8 +531,9 @@ impl<'a> StageMapper<'a> {
                 start: self.position(from),
                 end: self.position(end),
                 entry: self.restricted(entry, from, end),
-                set,
-                shared_by: self.shared_by(from, end),
+                set: lanes.set,
+                queues: lanes.queues,
+                shared_by: self.shared_by(from, end) * lanes.shared_by,
             };
             let block = self.blocks.block(&self.graph, key, &self.options);
             let exits: Vec<Arc<Entry>> = block
@@ -719,6 +775,7 @@ mod tests {
                 mapper.graph.cuts[end].position,
                 entry,
                 set,
+                QueueCounts::ONE,
             );
             part.problem.must_use = (1 << set.len()) - 1;
             let frontier = solve(
@@ -752,9 +809,13 @@ mod tests {
     fn check_mapping(mapper: &StageMapper<'_>, cut: usize, entry: &Entry, option: &StageOption) {
         let mapping = option.mapping();
         let start = mapper.graph.cuts[cut].position;
-        let mut part = mapper
-            .graph
-            .part(start, option.ops.end, entry, option.processors);
+        let mut part = mapper.graph.part(
+            start,
+            option.ops.end,
+            entry,
+            option.processors,
+            QueueCounts::ONE,
+        );
         let processors = mapping
             .placement
             .iter()

@@ -14,8 +14,8 @@ use paracompile_plan::plan::StoppedBy;
 use rayon::prelude::*;
 
 use super::super::block::holders;
-use super::super::relaxation::{Floor, Relaxed, Work, relaxation_bound};
-use super::super::{Budget, Effort, Problem, enough};
+use super::super::relaxation::{Floor, RaisedBy, Relaxed, Work, relaxation_bound};
+use super::super::{Budget, Effort, Problem, QueueCounts, enough};
 use super::stage_graph::Entry;
 use super::stage_mapper::StageMapper;
 use crate::mapping::{PipelineMapping, StageMapping};
@@ -27,6 +27,7 @@ struct Key {
     end: usize,
     entry: Entry,
     processors: ProcessorSet,
+    queues: QueueCounts,
 }
 
 /// A stage whose bound can be raised.
@@ -128,14 +129,14 @@ impl StageMapper<'_> {
     }
 
     /// The stages whose bounds are to be raised and can be paid for.
-    fn open<'k>(
+    fn open(
         &self,
         mappings: &[&mut PipelineMapping],
-        keys: &'k [Vec<Key>],
+        keys: &[Vec<Key>],
         is_affordable: &mut dyn FnMut(Cost) -> bool,
-    ) -> BTreeMap<&'k Key, Open> {
+    ) -> BTreeMap<Key, Open> {
         let gap = self.options_of_search().gap_millionths;
-        let mut open: BTreeMap<&Key, Open> = BTreeMap::new();
+        let mut open: BTreeMap<Key, Open> = BTreeMap::new();
         for (mapping, keys) in mappings.iter().zip(keys) {
             let times: Vec<Nanoseconds> = mapping
                 .stages
@@ -153,32 +154,42 @@ impl StageMapper<'_> {
                 continue;
             }
             for ((stage, key), time) in mapping.stages.iter().zip(keys).zip(times) {
-                let bound = stage.proof.bound;
-                if bound >= enough(time, gap) {
+                let keys_of = |key| bounds_of(key, stage);
+                if stage.proof.bound >= enough(time, gap) {
                     continue;
                 }
-                if let Some(known) = open.get_mut(key) {
-                    // Any of the stages with this key may have the least time, and all bounds hold for the worst of them.
-                    known.value = known.value.min(time);
-                    known.bound = known.bound.min(bound);
-                    continue;
+                for (key, bound) in keys_of(key).filter(|(_, bound)| *bound < enough(time, gap)) {
+                    if let Some(known) = open.get_mut(&key) {
+                        // Any of the stages with this key may have the least time, and all bounds hold for the worst of them.
+                        known.value = known.value.min(time);
+                        known.bound = known.bound.min(bound);
+                        continue;
+                    }
+                    if !is_affordable(cost(stage, key.queues)) {
+                        continue;
+                    }
+                    let start = self.position(key.cut);
+                    let part = self.graph().part(
+                        start,
+                        stage.ops.end,
+                        &key.entry,
+                        key.processors,
+                        key.queues,
+                    );
+                    let problem = Problem {
+                        must_use: part.problem.eligible_devices(),
+                        ..part.problem
+                    };
+                    let value = time;
+                    open.insert(
+                        key,
+                        Open {
+                            problem,
+                            value,
+                            bound,
+                        },
+                    );
                 }
-                if !is_affordable(cost(stage)) {
-                    continue;
-                }
-                let (part, _) = self.part_of(key.cut, &key.entry, stage);
-                let problem = Problem {
-                    must_use: part.problem.eligible(),
-                    ..part.problem
-                };
-                open.insert(
-                    key,
-                    Open {
-                        problem,
-                        value: time,
-                        bound,
-                    },
-                );
             }
         }
         open
@@ -189,7 +200,7 @@ impl StageMapper<'_> {
         &self,
         mappings: &mut [&mut PipelineMapping],
         keys: &[Vec<Key>],
-        open: BTreeMap<&Key, Open>,
+        open: BTreeMap<Key, Open>,
         work: Work,
         budget: Budget<'_>,
     ) {
@@ -198,10 +209,10 @@ impl StageMapper<'_> {
             gap_millionths: options.gap_millionths,
             ..work
         };
-        let mut open: Vec<(&Key, Open)> = open.into_iter().collect();
+        let mut open: Vec<(Key, Open)> = open.into_iter().collect();
         open.sort_by(|(_, a), (_, b)| b.gap().total_cmp(&a.gap()));
         // A parallel iterator over a list would start in its middle.
-        let raised: BTreeMap<&Key, Relaxed> = open
+        let raised: BTreeMap<Key, Relaxed> = open
             .into_iter()
             .par_bridge()
             .map(|(key, open)| {
@@ -218,13 +229,30 @@ impl StageMapper<'_> {
             .collect();
         for (mapping, keys) in mappings.iter_mut().zip(keys) {
             for (stage, key) in mapping.stages.iter_mut().zip(keys) {
-                if let Some(relaxed) = raised.get(key)
-                    && let Some(by) = relaxed.bound_by
-                    && relaxed.bound > stage.proof.bound
-                {
-                    stage.proof.bound = relaxed.bound;
-                    let found = stage.proof.method.split(BOUND_BY).next().unwrap_or("");
-                    stage.proof.method = format!("{found}{BOUND_BY}{}", by.name());
+                let bounds: Vec<(QueueCounts, Nanoseconds, Option<RaisedBy>)> =
+                    bounds_of(key, stage)
+                        .map(|(key, bound)| {
+                            let relaxed = raised.get(&key).filter(|relaxed| relaxed.bound > bound);
+                            let raised = relaxed.and_then(|it| Some((it.bound, it.bound_by?)));
+                            let (bound, by) =
+                                raised.map_or((bound, None), |(it, by)| (it, Some(by)));
+                            (key.queues, bound, by)
+                        })
+                        .collect();
+                let Some(&(_, bound, by)) = bounds.iter().min_by_key(|(_, bound, _)| *bound) else {
+                    continue;
+                };
+                if bound > stage.proof.bound {
+                    stage.proof.bound = bound;
+                    let by = by.or_else(|| bounds.iter().find_map(|(_, _, by)| *by));
+                    if let Some(by) = by {
+                        let found = stage.proof.method.split(BOUND_BY).next().unwrap_or("");
+                        stage.proof.method = format!("{found}{BOUND_BY}{}", by.name());
+                    }
+                }
+                if !stage.proof.by_queues.is_empty() {
+                    let bounds = bounds.iter().map(|&(queues, bound, _)| (queues, bound));
+                    stage.proof.by_queues = bounds.collect();
                 }
             }
         }
@@ -240,6 +268,7 @@ impl StageMapper<'_> {
                 end: self.cut_at(stage.ops.end),
                 entry,
                 processors: stage.processors,
+                queues: stage.queue_counts(),
             };
             entry = self.left_by(&key, stage);
             keys.push(key);
@@ -283,8 +312,25 @@ const RESERVED: u32 = 5;
 /// Measured on BERT, where 2.5 million take some seconds on two threads.
 const COST_OF_MILLISECOND: Cost = 200;
 
-fn cost(stage: &StageMapping) -> Cost {
-    let places = (stage.ops.len() * stage.processors.len()) as u64;
+/// What has to be bounded for a stage, and the bound so far: itself, or every choice of queues.
+fn bounds_of<'s>(
+    key: &'s Key,
+    stage: &'s StageMapping,
+) -> impl Iterator<Item = (Key, Nanoseconds)> + 's {
+    let own = stage.proof.by_queues.is_empty();
+    let own = own.then(|| (key.clone(), stage.proof.bound));
+    let choices = stage.proof.by_queues.iter().map(|&(queues, bound)| {
+        let key = Key {
+            queues,
+            ..key.clone()
+        };
+        (key, bound)
+    });
+    own.into_iter().chain(choices)
+}
+
+fn cost(stage: &StageMapping, queues: QueueCounts) -> Cost {
+    let places = (stage.ops.len() * queues.lanes(stage.processors)) as u64;
     places.saturating_mul(places)
 }
 

@@ -63,15 +63,15 @@ impl StageMapper<'_> {
     ) -> (Part, Solution) {
         let graph = self.graph();
         let start = graph.cuts[cut].position;
-        let part = graph.part(start, stage.ops.end, entry, stage.processors);
+        let queues = stage.queue_counts();
+        let part = graph.part(start, stage.ops.end, entry, stage.processors, queues);
         let processors = stage
             .placement
             .iter()
-            .map(|processor| {
-                part.processors
-                    .iter()
-                    .position(|other| other == processor)
-                    .expect("operators run on the processors of their stage")
+            .zip(&stage.queues)
+            .map(|(processor, &queue)| {
+                let first = part.processors.iter().position(|other| other == processor);
+                first.expect("operators run on the processors of their stage") + usize::from(queue)
             })
             .collect();
         let sequence = stage.sequence.iter().map(|op| op.index() - start).collect();

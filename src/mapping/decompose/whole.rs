@@ -61,7 +61,9 @@ impl StageMapper<'_> {
 
     fn whole_part(&self, set: ProcessorSet) -> Part {
         let end = self.graph().whole.operators.len();
-        self.graph().part(0, end, &self.entry_at_start(), set)
+        let queues = self.graph().lanes.least();
+        self.graph()
+            .part(0, end, &self.entry_at_start(), set, queues)
     }
 
     fn whole_stage(&self, part: &Part, solution: &Solution, method: &str) -> StageMapping {
@@ -70,53 +72,69 @@ impl StageMapper<'_> {
             .iter()
             .map(|&local| part.processors[local])
             .collect();
-        let processors: ProcessorSet = placement.iter().copied().collect();
-        // The bound is for the processors that are used, which slow each other less than all of them.
-        let own = self.whole_part(processors);
-        let time = {
-            let local = |processor: &ProcessorId| {
-                own.processors
-                    .iter()
-                    .position(|other| other == processor)
-                    .expect("the stage has the processors that it uses")
-            };
-            let solution = Solution {
-                processors: placement.iter().map(local).collect(),
-                sequence: solution.sequence.clone(),
-            };
-            schedule(&own.problem, &solution).objective.makespan
+        let lane = |&local: &usize| {
+            let lane = local - part.problem.device(local);
+            u8::try_from(lane).expect("a stage has few lanes")
         };
-        let known: Option<Nanoseconds> = self
-            .options_to(0, &self.entry_at_start(), processors, Ends::Last)
-            .iter()
-            .filter(|option| option.ops.end == own.problem.operators.len())
-            .map(|option| option.bound)
-            .min();
-        // Where no block was solved in time, bounds of the whole are left; on one processor they are quick and tight.
-        let bound = known.unwrap_or_else(|| {
-            let any = self.latency_bound();
-            if processors.len() == 1 {
-                any.max(lower_bound(&own.problem))
-            } else {
-                any
-            }
-        });
-        let bound = bound.min(time);
-        StageMapping {
-            ops: 0..own.problem.operators.len(),
+        let processors: ProcessorSet = placement.iter().copied().collect();
+        let stage = StageMapping {
+            ops: 0..part.problem.operators.len(),
             processors,
             placement,
+            queues: solution.processors.iter().map(lane).collect(),
             sequence: solution
                 .sequence
                 .iter()
                 .map(|&operator| FusedOpId::from_index(operator))
                 .collect(),
             proof: StageProof {
-                bound,
+                bound: Nanoseconds::ZERO,
+                by_queues: Vec::new(),
                 method: method.to_owned(),
-                scope: "all mappings of the stage".to_owned(),
+                scope: String::new(),
                 stopped_by: StoppedBy::Complete,
             },
+        }
+        .numbered();
+        // The bound is for the processors that are used, which slow each other less than all of them.
+        let (own, solution) = self.part_of(0, &self.entry_at_start(), &stage);
+        let time = schedule(&own.problem, &solution).objective.makespan;
+        let options = self.options_to(0, &self.entry_at_start(), processors, Ends::Last);
+        let ended = || {
+            let options = options.iter();
+            options.filter(|option| option.ops.end == own.problem.operators.len())
+        };
+        let known: Option<Nanoseconds> = ended().map(|option| option.bound).min();
+        // Where no block was solved in time, bounds of the whole are left; on one processor they are quick and tight.
+        let bound = known.unwrap_or_else(|| {
+            let any = self.latency_bound();
+            if processors.len() == 1 && self.graph().lanes.are_single() {
+                any.max(lower_bound(&own.problem))
+            } else {
+                any
+            }
+        });
+        let bound = bound.min(time);
+        let choices = self.graph().queue_choices(processors, 0);
+        let by_queues = choices.iter().map(|&queues| {
+            let bounds = ended().map(|option| option.bound_with(queues).unwrap_or(bound));
+            (queues, bounds.min().unwrap_or(bound).min(time))
+        });
+        StageMapping {
+            proof: StageProof {
+                bound,
+                by_queues: if choices.len() > 1 {
+                    by_queues.collect()
+                } else {
+                    Vec::new()
+                },
+                scope: format!(
+                    "all mappings of the stage{}",
+                    self.graph().lanes.described(processors, 0)
+                ),
+                ..stage.proof
+            },
+            ..stage
         }
     }
 }

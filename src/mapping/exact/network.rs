@@ -45,6 +45,8 @@ pub(super) struct Network {
     /// Prices for the whole and for its thirds.
     pub(super) prices: Vec<Prices>,
     pub(super) must_use: u16,
+    /// For each processor the first lane of its device.
+    pub(super) device_of: Vec<usize>,
 }
 
 impl Network {
@@ -70,6 +72,7 @@ impl Network {
             losses: Vec::new(),
             prices: Vec::new(),
             must_use: problem.must_use,
+            device_of: (0..processors).map(|p| problem.device(p)).collect(),
         };
         for v in 0..operators {
             for p in 0..processors {

@@ -215,7 +215,7 @@ impl<'a> Layers<'a> {
                 energy: Nanojoules::new(node.energy),
             },
             placement: node.placement,
-            used: node.used,
+            used: tables.twins.representative(node.used),
             sequence,
         };
         (signature, finish)

@@ -396,6 +396,39 @@ mod tests {
         }
     }
 
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+
+        #[test]
+        fn every_exit_place_and_set_of_devices_with_lanes_has_the_optimum_of_brute_force(seed: u64, operators in 1..6_usize, counts in prop::collection::vec(1..4_usize, 2)) {
+            let problem = random_problem(seed, Shape { operators, processors: 2, joined: true });
+            let leaving = problem.operators[operators - 1].writes.clone();
+            let problem = problem.with_lanes(&counts);
+            let frontier = solve(&problem, &leaving, Coverage::Every, u64::MAX, Budget::UNLIMITED).unwrap();
+            prop_assert_eq!(frontier.reached, Reached::Objective);
+            let mut found = BTreeMap::new();
+            for exit in &frontier.exits {
+                prop_assert_eq!(exit.used, problem.devices_of(&exit.solution.processors));
+                let known = found.entry((exit.holders.clone(), exit.used)).or_insert(exit.objective);
+                *known = exit.objective.min(*known);
+            }
+            let mut expected = BTreeMap::new();
+            for ((holders, used), objective) in brute_force(&problem, &leaving) {
+                let lanes: Vec<usize> = (0..problem.homes.len()).filter(|p| used >> p & 1 == 1).collect();
+                let known = expected.entry((holders, problem.devices_of(&lanes))).or_insert(objective);
+                *known = objective.min(*known);
+            }
+            let masks = 1 << problem.homes.len();
+            let wanted = |values| by_wanted_set(values, masks, problem.must_use);
+            let (found, expected) = (wanted(&found), wanted(&expected));
+            // Of lanes only the first is asked for.
+            let devices = problem.eligible_devices();
+            for (key, objective) in expected.iter().filter(|((_, mask), _)| mask & !devices == 0) {
+                prop_assert_eq!(found.get(key), Some(objective));
+            }
+        }
+    }
+
     #[test]
     fn six_operators_have_the_optimum_of_brute_force() {
         for seed in 0..12 {

@@ -331,7 +331,9 @@ impl Pool {
         with_energy: bool,
     ) -> bool {
         let (first, second) = (&self.nodes[a], &self.nodes[b]);
-        if second.used & !first.used != 0 || first.makespan > second.makespan {
+        // How many lanes of a device are in use is asked by nobody.
+        let is_missing = second.used & !first.used & tables.first_lanes != 0;
+        if is_missing || first.makespan > second.makespan {
             return false;
         }
         if with_energy && first.energy > second.energy {

@@ -50,6 +50,8 @@ pub(super) struct Tables<'a> {
     /// Those of them that are searched: of sets that are the same up to swaps of processors that are alike, one.
     pub(super) masks: Vec<u16>,
     pub(super) twins: Twins,
+    /// Processors that are the first lane of their device.
+    pub(super) first_lanes: u16,
 }
 
 impl<'a> Tables<'a> {
@@ -73,7 +75,7 @@ impl<'a> Tables<'a> {
                     .collect()
             })
             .collect();
-        let eligible = problem.eligible();
+        let eligible = problem.eligible_devices();
         let twins = Twins::new(problem);
         let wanted: Vec<u16> = match coverage {
             Coverage::Required => vec![problem.must_use],
@@ -119,6 +121,9 @@ impl<'a> Tables<'a> {
                 .collect(),
             wanted,
             twins,
+            first_lanes: (0..problem.homes.len())
+                .filter(|&processor| problem.device(processor) == processor)
+                .fold(0, |set, processor| set | 1 << processor),
         };
         tables.price_sum = tables.prices.iter().sum::<u64>().max(1);
         tables.fill_operators();

@@ -3,6 +3,7 @@
 //! In a state, alike processors stand in a fixed order: those in use first, and those that are free later before those that are free sooner.
 //! So states that are equal up to a swap are equal, one of two states can dominate another under any swap, and an operator need not be tried on two processors that stand alike.
 //! Answers are renamed at the end, once for every set of used processors that is the same up to swaps.
+//! The lanes of a device (rule M10) are alike and no more than that: whether the device is in use is all that is asked of them, so one name stands for all.
 //! Where makespan and energy are equal, which of several placements is the first by operator can be lost: what comes first depends on names that a state does not keep.
 
 use paracompile_frontend::arena::Id;
@@ -17,6 +18,8 @@ use super::state::LARGEST_PLACEMENT;
 pub(super) struct Twins {
     /// Each of at least two, ascending.
     groups: Vec<Vec<usize>>,
+    /// For each group: whether it is the lanes of one device.
+    is_device: Vec<bool>,
     /// For each processor its group.
     group_of: Vec<Option<usize>>,
 }
@@ -24,7 +27,15 @@ pub(super) struct Twins {
 impl Twins {
     /// Alike are processors at one place on which every operator takes as long and as much, and which are required both or neither.
     pub(super) fn new(problem: &Problem) -> Self {
+        let is_lane = |p: usize| {
+            let lanes =
+                (0..problem.homes.len()).filter(|&q| problem.device(q) == problem.device(p));
+            lanes.count() > 1
+        };
         let is_alike = |a: usize, b: usize| {
+            if is_lane(a) || is_lane(b) {
+                return problem.device(a) == problem.device(b);
+            }
             problem.homes[a] == problem.homes[b]
                 && (problem.must_use >> a & 1) == (problem.must_use >> b & 1)
                 && problem.operators.iter().all(|operator| {
@@ -42,7 +53,11 @@ impl Twins {
         let group_of = (0..problem.homes.len())
             .map(|processor| groups.iter().position(|group| group.contains(&processor)))
             .collect();
-        Self { groups, group_of }
+        Self {
+            is_device: groups.iter().map(|group| is_lane(group[0])).collect(),
+            groups,
+            group_of,
+        }
     }
 
     pub(super) const fn is_empty(&self) -> bool {
@@ -58,8 +73,10 @@ impl Twins {
 
     /// The set that is the same up to swaps and has the first of each group.
     pub(super) fn representative(&self, used: u16) -> u16 {
-        self.groups.iter().fold(used, |set, group| {
+        let groups = self.groups.iter().zip(&self.is_device);
+        groups.fold(used, |set, (group, &is_device)| {
             let count = (used & mask(group)).count_ones() as usize;
+            let count = if is_device { count.min(1) } else { count };
             set & !mask(group) | mask(&group[..count])
         })
     }
@@ -67,7 +84,8 @@ impl Twins {
     /// All sets that are the same up to swaps.
     pub(super) fn equivalent(&self, used: u16) -> Vec<u16> {
         let mut sets = vec![used];
-        for group in &self.groups {
+        let groups = self.groups.iter().zip(&self.is_device);
+        for (group, _) in groups.filter(|(_, is_device)| !**is_device) {
             let all = mask(group);
             let count = (used & all).count_ones();
             sets = sets
@@ -85,7 +103,9 @@ impl Twins {
     /// The same schedule on `used`, which is the same set up to swaps, with the least placement.
     pub(super) fn renamed(&self, finish: &Finish, used: u16) -> Finish {
         let mut names: [Option<u128>; 16] = [None; 16];
-        let mut free = used;
+        let lanes = self.groups.iter().zip(&self.is_device);
+        let lanes = lanes.filter(|(_, is_device)| **is_device);
+        let mut free = lanes.fold(used, |set, (group, _)| set | mask(group));
         let mut placement = 0;
         for operator in 0..finish.sequence.len() {
             let shift = 4 * (LARGEST_PLACEMENT - 1 - operator);

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use paracompile_plan::Plan;
 use paracompile_plan::plan::Task;
+use paracompile_plan::{Plan, counted};
 use plotters::style::RGBColor;
 
 use super::super::canvas::{Canvas, HPos, Lettering, Point, VPos, picture, to_pixels};
@@ -167,9 +167,9 @@ impl Drawing<'_> {
         canvas.text(&title, (MARGIN, 22.0), anchor, look);
         let look = Lettering::plain(12.0, SOFT);
         let text = format!(
-            "{} tasks, {} moves; a box names the first output and the class of a task, and its time",
-            self.plan.tasks.len(),
-            self.plan.transfers.len()
+            "{}, {}; a box names the first output and the class of a task, and its time",
+            counted(self.plan.tasks.len(), "task"),
+            counted(self.plan.transfers.len(), "move")
         );
         let text = look.fit(&text, width - 2.0 * MARGIN).unwrap_or_default();
         canvas.text(&text, (MARGIN, 44.0), anchor, look);

@@ -2,6 +2,7 @@
 //!
 //! People put their own measurements here, so every mistake is reported with its place, and a file for another network is refused.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use paracompile_plan::plan::Source;
@@ -20,6 +21,10 @@ use crate::soc::{parse, read_text};
 const MOST_BYTES: u64 = 64 << 20;
 const MOST_ENTRIES: usize = 4_000_000;
 const MOST_DEPTH: usize = 64;
+/// More symbolic dimensions than any network has.
+const MOST_DIMS: usize = 10_000;
+/// Whole numbers that JSON keeps exactly.
+const EXTENTS: (f64, f64) = (0.0, 9_007_199_254_740_992.0);
 /// Ten kilowatts for an hour.
 const JOULES: (f64, f64) = (0.0, 3.6e7);
 
@@ -30,6 +35,9 @@ pub struct CostsFile {
     pub schema: u32,
     /// SHA-256 of the network that the costs are for.
     pub graph_digest: String,
+    /// What its symbolic dimensions were bound to, which the digest does not hold; absent for a network without any.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub dims: BTreeMap<String, u64>,
     /// Costs, at most one for each operator and processor.
     pub entries: Vec<CostEntry>,
 }
@@ -82,6 +90,7 @@ pub fn costs_of(table: &CostTable, graph: &VerifiedGraph) -> CostsFile {
     CostsFile {
         schema: 1,
         graph_digest: graph.digest.clone(),
+        dims: graph.dims.clone(),
         entries,
     }
 }
@@ -138,6 +147,7 @@ fn costs_file(reading: &mut Reading, at: &At<'_>) -> Option<CostsFile> {
     let digest = reading
         .field(at, "graph_digest")
         .and_then(|field| reading.text(&field));
+    let dims = dims(reading, at);
     let list = reading.list(at, "entries", MOST_ENTRIES)?;
     let entries: Vec<_> = list
         .iter()
@@ -146,8 +156,22 @@ fn costs_file(reading: &mut Reading, at: &At<'_>) -> Option<CostsFile> {
     Some(CostsFile {
         schema: 1,
         graph_digest: digest?.to_owned(),
+        dims: dims?,
         entries: entries.into_iter().collect::<Option<_>>()?,
     })
+}
+
+/// Bound dimensions; none if the field is absent.
+fn dims(reading: &mut Reading, at: &At<'_>) -> Option<BTreeMap<String, u64>> {
+    let Some(field) = at.optional("dims") else {
+        return Some(BTreeMap::new());
+    };
+    let entries = reading.entries(&field, MOST_DIMS);
+    let dims: Vec<_> = entries
+        .iter()
+        .map(|(name, extent)| Some(((*name).to_owned(), reading.count(extent, EXTENTS)?)))
+        .collect();
+    dims.into_iter().collect()
 }
 
 fn cost_entry(reading: &mut Reading, at: &At<'_>) -> Option<CostEntry> {
@@ -231,13 +255,16 @@ mod tests {
 
     #[test]
     fn what_is_read_is_what_the_types_say() {
-        let read = CostOverrides::from_json(COSTS, "costs.json").unwrap();
-        assert_eq!(*read.file().unwrap(), serde_json::from_str(COSTS).unwrap());
+        let bound = COSTS.replacen("\"d\"", r#""d", "dims": {"batch": 2}"#, 1);
+        for text in [COSTS, &bound] {
+            let read = CostOverrides::from_json(text, "costs.json").unwrap();
+            assert_eq!(*read.file().unwrap(), serde_json::from_str(text).unwrap());
+        }
     }
 
     #[test]
     fn all_problems_come_at_once_with_their_places() {
-        let text = r#"{"schema": 1, "entries": [
+        let text = r#"{"schema": 1, "dims": {"batch": 0.5}, "entries": [
             {"node": -1, "processor": "cpu", "time_s": -0.5, "energy_j": null, "source": "guess"},
             {"node": 0.5, "inside": 3, "processor": 7, "time_s": "NaN", "energy_j": -1, "source": "measured"},
             {}
@@ -245,6 +272,7 @@ mod tests {
         let found = problems(text);
         for place in [
             "graph_digest: is missing",
+            "dims.batch: is 0.5; write a whole number",
             "entries[0].node: is -1",
             "entries[0].time_s: is -0.5",
             "entries[0].source: `guess`",
@@ -276,9 +304,12 @@ mod tests {
         let costs: CostsFile = serde_json::from_str(COSTS).unwrap();
         write_costs(&costs, &path).unwrap();
         assert_eq!(*read_overrides(&path).unwrap().file().unwrap(), costs);
-        let missing = folder.path().join("nowhere/costs.json");
-        let error = write_costs(&costs, &missing).unwrap_err();
-        assert!(error.to_string().contains("nowhere/costs.json"), "{error}");
+        let impossible = path.join("costs.json");
+        let error = write_costs(&costs, &impossible).unwrap_err();
+        assert!(
+            error.to_string().contains("costs.json/costs.json"),
+            "{error}"
+        );
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

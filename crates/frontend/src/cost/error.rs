@@ -1,5 +1,7 @@
 //! Why there is no cost table: the profile's fault, or that of the measured costs or of the user's choice.
 
+use std::collections::BTreeMap;
+
 use paracompile_plan::{Bytes, OpClass};
 
 use crate::soc::error::{Lines, counted};
@@ -84,6 +86,14 @@ pub enum CostError {
         expected: String,
         /// Digest in the file.
         found: String,
+    },
+    /// The measured costs are those of other dimensions.
+    #[error("the measured costs {}, but the model is read with {}", found_dims(.found), bindings(.expected))]
+    OtherDims {
+        /// What the model's dimensions are bound to.
+        expected: BTreeMap<String, u64>,
+        /// What they were bound to when costs were measured; empty if the file does not say.
+        found: BTreeMap<String, u64>,
     },
     /// Measured costs that belong nowhere.
     #[error("{} in the measured costs{}", counted(.0.len(), "problem"), Lines(.0))]
@@ -208,6 +218,24 @@ pub enum CostsFileError {
     /// The file cannot be written.
     #[error(transparent)]
     Write(#[from] paracompile_plan::WriteError),
+}
+
+fn found_dims(dims: &BTreeMap<String, u64>) -> String {
+    if dims.is_empty() {
+        "do not say for which dimensions they are".to_owned()
+    } else {
+        format!("are for {}", bindings(dims))
+    }
+}
+
+fn bindings(dims: &BTreeMap<String, u64>) -> String {
+    if dims.is_empty() {
+        return "no dimensions bound".to_owned();
+    }
+    let bindings = dims
+        .iter()
+        .map(|(name, extent)| format!("{}={extent}", shown(name)));
+    bindings.collect::<Vec<_>>().join(", ")
 }
 
 fn counted_run(count: usize) -> String {

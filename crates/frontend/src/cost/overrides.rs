@@ -126,6 +126,12 @@ impl CostOverrides {
                 found: shown(&file.graph_digest),
             });
         }
+        if file.dims != graph.dims {
+            return Err(CostError::OtherDims {
+                expected: graph.dims.clone(),
+                found: file.dims.clone(),
+            });
+        }
         let mut at_node: BTreeMap<(u32, &[u32]), Vec<OpId>> = BTreeMap::new();
         for (id, op) in graph.ops.iter() {
             let place = (op.at.node, op.at.inside.as_slice());
@@ -303,6 +309,30 @@ mod tests {
         let measured = CostOverrides::from_json(&file.to_string(), "costs.json").unwrap();
         let error = CostTable::new(&small_graph(), &example(|_| ()), &measured, None).unwrap_err();
         assert!(matches!(error, CostError::OtherGraph { .. }), "{error}");
+    }
+
+    #[test]
+    fn costs_of_other_dimensions_are_refused() {
+        let mut graph = (*small_graph()).clone();
+        graph.dims = [("batch".to_owned(), 64), ("seq".to_owned(), 512)].into();
+        let graph = crate::ir::verify(graph).unwrap();
+        let refusal = |dims: &Value| {
+            let mut file = json!({ "schema": 1, "graph_digest": graph.digest, "entries": [] });
+            file["dims"] = dims.clone();
+            let measured = CostOverrides::from_json(&file.to_string(), "costs.json").unwrap();
+            CostTable::new(&graph, &example(|_| ()), &measured, None).map(drop)
+        };
+        assert_eq!(refusal(&json!({ "batch": 64, "seq": 512 })), Ok(()));
+        let error = refusal(&json!({ "batch": 2, "seq": 16 })).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the measured costs are for batch=2, seq=16, but the model is read with batch=64, seq=512"
+        );
+        let error = refusal(&json!({})).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the measured costs do not say for which dimensions they are, but the model is read with batch=64, seq=512"
+        );
     }
 
     #[test]

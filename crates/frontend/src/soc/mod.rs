@@ -34,6 +34,7 @@ pub use document::DocumentError;
 pub use error::{Defect, Problem, SocError};
 pub use feature::{Feature, Winograd};
 pub use location::{Location, LocationId};
+pub use near::near_matches;
 pub use overview::Overview;
 pub use processor_set::ProcessorSet;
 pub use sketch::{Bandwidth, ProcessorSketch, SketchError, sketch};
@@ -41,4 +42,4 @@ pub use symmetry::{Renaming, Symmetry};
 pub use text::profile_text;
 
 pub(crate) use document::{parse, read_text, sha256_hex, syntax};
-pub(crate) use near::{near_matches, shown, suggestion};
+pub(crate) use near::{shown, suggestion};

@@ -4,10 +4,7 @@
 const LONGEST: usize = 64;
 
 /// At most three of `known` that `name` may be a misspelling of, nearest first, ties in the order of `known`.
-pub(crate) fn near_matches<'a>(
-    name: &str,
-    known: impl IntoIterator<Item = &'a str>,
-) -> Vec<String> {
+pub fn near_matches<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let name: Vec<char> = name.chars().take(LONGEST + 1).collect();
     if name.len() > LONGEST {
         return Vec::new();

@@ -102,6 +102,12 @@ fn reductions() {
         .input("x", &[2, 3])
         .attribute("noop_with_empty_axes", Int(1))
         .is("view float [2, 3]");
+    // An element that is reduced alone is still squared.
+    op("ReduceSumSquare", &["x"])
+        .opset(18)
+        .input("x", &[2, 3])
+        .attribute("noop_with_empty_axes", Int(1))
+        .is("reduce float [2, 3]");
     op("ArgMax", &["x"])
         .input("x", &[2, 9])
         .attribute("axis", Int(1))

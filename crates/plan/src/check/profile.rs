@@ -1,6 +1,5 @@
 //! What the head of a plan says about the chip, and the figures of the chip for the processors in use.
 
-use super::queues::compute_queues;
 use super::violation::{List, Place, Violation, compare};
 use crate::facts::{CostFacts, OperatorCost};
 use crate::plan::Plan;
@@ -44,7 +43,7 @@ impl<'a> Profile<'a> {
             }
             entry.push(position);
             let known = &facts.processors[position];
-            let queues = compute_queues(plan, &processor.name);
+            let queues = plan.compute_queues(&processor.name);
             let slowdown = queues
                 .checked_sub(1)
                 .and_then(|extra| known.sharing.get(extra));

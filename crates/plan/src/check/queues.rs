@@ -22,7 +22,7 @@ pub(super) fn judge(placement: &Placement<'_>, flow: &Dataflow, found: &mut Vec<
     }
     let mut needed = Vec::new();
     for (index, processor) in plan.processors.iter().enumerate() {
-        let lanes = compute_queues(plan, &processor.name).max(1);
+        let lanes = plan.compute_queues(&processor.name).max(1);
         needed.extend(vec![(processor.name.as_str(), QueueKind::Compute); lanes]);
         if transfers[index] {
             needed.push((processor.name.as_str(), QueueKind::Transfer));
@@ -70,13 +70,6 @@ pub(super) fn judge(placement: &Placement<'_>, flow: &Dataflow, found: &mut Vec<
             list: List::Tasks,
         });
     }
-}
-
-/// How many compute queues the plan gives a processor.
-pub(super) fn compute_queues(plan: &Plan, processor: &str) -> usize {
-    (plan.queues.iter())
-        .filter(|queue| queue.kind == QueueKind::Compute && queue.processor == processor)
-        .count()
 }
 
 /// The first processor that reads a weight buffer; its transfer queue writes it.

@@ -12,4 +12,4 @@ mod report;
 
 pub use clblast::{Clblast, ClblastError};
 pub(crate) use operators::Operator;
-pub use report::{BenchError, convolutions, products};
+pub use report::{BenchError, convolution_names, convolutions, meant, product_names, products};

@@ -28,6 +28,26 @@ pub enum BenchError {
     Unsupported(#[from] Unsupported),
 }
 
+/// Whether a name has the text in it, in small letters or capitals.
+pub fn meant(name: &str, filter: &str) -> bool {
+    name.to_lowercase().contains(&filter.to_lowercase())
+}
+
+/// Names of the products that [`products`] measures, each once.
+pub fn product_names() -> Vec<String> {
+    let mut names: Vec<String> = PRODUCTS
+        .iter()
+        .map(|(name, ..)| (*name).to_owned())
+        .collect();
+    names.dedup();
+    names
+}
+
+/// Names of the convolutions that [`convolutions`] measures.
+pub fn convolution_names() -> Vec<String> {
+    LAYERS.iter().map(ToString::to_string).collect()
+}
+
 #[expect(clippy::cast_precision_loss, reason = "a rate is approximate")]
 fn rate(operations: usize, seconds: f64) -> f64 {
     operations as f64 / seconds / 1e9
@@ -85,7 +105,7 @@ pub fn products(device: &DeviceInfo, filter: &str) -> Result<String, BenchError>
         "GFLOP/s", "rows", "cols", "depth", "ours", "constant", "CLBlast", "ratio"
     );
     for (name, rows, columns, depth) in PRODUCTS {
-        if !name.contains(filter) {
+        if !meant(name, filter) {
             continue;
         }
         let prepare = |is_constant| -> Result<_, BenchError> {
@@ -138,7 +158,7 @@ pub fn convolutions(device: &DeviceInfo, filter: &str) -> Result<String, BenchEr
     );
     for layer in LAYERS {
         let name = layer.to_string();
-        if !name.contains(filter) {
+        if !meant(&name, filter) {
             continue;
         }
         let operator = layer.operator();

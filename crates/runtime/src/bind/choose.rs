@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use paracompile_frontend::soc::near_matches;
+
 use super::DeviceMap;
 use super::problem::BindProblem;
 use crate::opencl::{DeviceInfo, DeviceKind};
@@ -60,12 +62,26 @@ pub struct Choice {
     pub part: Option<usize>,
 }
 
-/// Chooses a device for every processor, in their order, or says all that stands against it.
+/// Processors of maps that a plan does not use, in the order of the maps: a plan may use fewer than its chip has.
+pub fn spare(processors: &[String], maps: &[DeviceMap]) -> Vec<String> {
+    let mut spare: Vec<String> = Vec::new();
+    for DeviceMap { processor, .. } in maps {
+        if !processors.contains(processor) && !spare.contains(processor) {
+            spare.push(processor.clone());
+        }
+    }
+    spare
+}
+
+/// Chooses a device for every processor, in their order, and then for the [`spare`] ones, or says all that stands against it.
+///
+/// Spare processors take their parts of devices like others, so that a part is the same for every plan that runs with the same maps.
 pub fn choose(
     processors: &[String],
     maps: &[DeviceMap],
     devices: &[Candidate],
 ) -> Result<Vec<Choice>, Vec<BindProblem>> {
+    let spare = spare(processors, maps);
     let mut problems = Vec::new();
     let mut chosen: BTreeMap<&str, Choice> = BTreeMap::new();
     let mut parts: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -73,10 +89,6 @@ pub fn choose(
     let mut mapped = BTreeSet::new();
     for map in maps {
         let processor = map.processor.clone();
-        if !processors.contains(&processor) {
-            problems.push(BindProblem::UnknownProcessor { processor });
-            continue;
-        }
         if !mapped.insert(map.processor.as_str()) {
             problems.push(BindProblem::MappedTwice { processor });
             continue;
@@ -132,14 +144,16 @@ pub fn choose(
     }
     for processor in processors {
         if !mapped.contains(processor.as_str()) {
-            let processor = processor.clone();
-            problems.push(BindProblem::Unmapped { processor });
+            problems.push(BindProblem::Unmapped {
+                processor: processor.clone(),
+                near: misspelt(processor, &spare),
+            });
         }
     }
     if !problems.is_empty() {
         return Err(problems);
     }
-    let choices = processors.iter().map(|name| {
+    let choices = processors.iter().chain(&spare).map(|name| {
         let mut choice = chosen[name.as_str()];
         // A part that is all of a device needs no partition, which not every device offers.
         if choice.units == devices[choice.device].units {
@@ -148,6 +162,15 @@ pub fn choose(
         choice
     });
     Ok(choices.collect())
+}
+
+/// Names of maps that were perhaps meant for a processor; a name of a letter or two is like every other one.
+fn misspelt(processor: &str, spare: &[String]) -> Vec<String> {
+    const SHORT: usize = 2;
+    if processor.chars().count() <= SHORT {
+        return Vec::new();
+    }
+    near_matches(processor, spare.iter().map(String::as_str))
 }
 
 fn check_parts(
@@ -168,7 +191,7 @@ fn check_parts(
 }
 
 /// The devices that are meant: by index, by kind, by a whole name, or by a part of one.
-fn matching(wanted: &str, devices: &[Candidate]) -> Vec<usize> {
+pub(super) fn matching(wanted: &str, devices: &[Candidate]) -> Vec<usize> {
     let all = |is_meant: &dyn Fn(&Candidate) -> bool| -> Vec<usize> {
         let found = devices.iter().enumerate();
         let found = found.filter(|(_, device)| is_meant(device));
@@ -286,6 +309,34 @@ mod tests {
     }
 
     #[test]
+    fn processors_that_the_plan_does_not_use_take_their_parts_all_the_same() {
+        let maps = ["little=0/4", "big=0/12", "gpu=1"];
+        let found = chosen(&["big"], &maps, &machine());
+        let expected = vec![
+            choice(0, 12, Some(1)),
+            choice(0, 4, Some(0)),
+            choice(1, 132, None),
+        ];
+        assert_eq!(found, Ok(expected));
+        let problems = chosen(&["big"], &["little=0/12", "big=0/12"], &machine());
+        assert!(problems.is_err(), "a spare part counts");
+    }
+
+    #[test]
+    fn a_name_that_is_spelt_like_an_unmapped_processor_is_told() {
+        let problems = chosen(&["big", "little"], &["big=0", "litle=1"], &machine());
+        let text: Vec<String> = problems
+            .unwrap_err()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(
+            text,
+            ["processor `little` is mapped to no device; is it `litle` of --map litle=…?"]
+        );
+    }
+
+    #[test]
     fn a_part_that_is_everything_needs_no_partition() {
         assert_eq!(
             chosen(&["a"], &["a=1/132"], &machine()),
@@ -305,10 +356,10 @@ mod tests {
             text,
             [
                 "--map a=…: mapped twice",
-                "--map x=…: the plan uses no such processor",
                 "--map c=gpu: devices 1 and 2 match",
                 "--map d=tpu: there is no such device",
                 "device 0 has 16 compute units, but the maps ask for 20",
+                "device 0 is mapped as a whole and in parts, which would share compute units",
                 "device 1 cannot be split into parts of given numbers of compute units",
                 "device 2 cannot be split into parts of given numbers of compute units",
                 "device 2 is mapped as a whole and in parts, which would share compute units",

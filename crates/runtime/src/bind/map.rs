@@ -23,7 +23,7 @@ impl FromStr for DeviceMap {
         let (processor, device) = text.split_once('=').ok_or(form)?;
         let (device, units) = match device.rsplit_once('/') {
             // Names of devices may hold a slash; a number behind one is never part of them.
-            Some((device, digits)) if is_number(digits) => {
+            Some((device, digits)) if is_whole(digits) => {
                 let units = digits
                     .parse()
                     .map_err(|_| format!("`{digits}` compute units: expected 1 or more"))?;
@@ -43,8 +43,10 @@ impl FromStr for DeviceMap {
     }
 }
 
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+/// Whether somebody meant a number of compute units, a sensible one or not.
+fn is_whole(text: &str) -> bool {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 impl fmt::Display for DeviceMap {
@@ -82,6 +84,7 @@ mod tests {
             "big=",
             "=0",
             "big=0/0",
+            "big=0/-1",
             "big=/4",
             "big=0/99999999999999999999999",
         ] {

@@ -6,7 +6,7 @@ use opencl3::device::{
 use opencl3::types::cl_device_id;
 
 use super::DeviceMap;
-use super::choose::{Candidate, choose};
+use super::choose::{Candidate, choose, matching, spare};
 use super::problem::BindError;
 use crate::opencl::{DeviceInfo, Doing, OpenclError};
 use crate::tune::devices;
@@ -19,6 +19,8 @@ use crate::tune::devices;
 pub struct Binding {
     /// In the order of the plan.
     pub processors: Vec<BoundProcessor>,
+    /// Names of processors that were mapped and that the plan does not use.
+    pub spare: Vec<String>,
 }
 
 /// A processor and its device.
@@ -54,7 +56,7 @@ pub fn bind(processors: &[String], maps: &[DeviceMap]) -> Result<Binding, BindEr
         example: example(processors, &candidates),
     })?;
     let mut parts = Vec::new();
-    let mut ids: Vec<Option<cl_device_id>> = vec![None; processors.len()];
+    let mut ids: Vec<Option<cl_device_id>> = vec![None; choices.len()];
     for device in &devices {
         let mut of_device: Vec<(usize, usize)> = Vec::new();
         for (processor, choice) in choices.iter().enumerate() {
@@ -81,7 +83,22 @@ pub fn bind(processors: &[String], maps: &[DeviceMap]) -> Result<Binding, BindEr
     });
     Ok(Binding {
         processors: bound.collect(),
+        spare: spare(processors, maps),
     })
+}
+
+/// The device that is meant: by index, by kind, or by a part of a name.
+pub fn find(wanted: &str) -> Result<DeviceInfo, BindError> {
+    let mut devices = devices()?;
+    let candidates: Vec<Candidate> = devices.iter().map(Candidate::from).collect();
+    match matching(wanted, &candidates).as_slice() {
+        [device] => Ok(devices.swap_remove(*device)),
+        found => Err(BindError::Device {
+            wanted: wanted.to_owned(),
+            found: found.to_vec(),
+            devices: candidates.iter().enumerate().map(Candidate::line).collect(),
+        }),
+    }
 }
 
 /// Parts of a device with so many compute units each.
@@ -113,8 +130,8 @@ fn split(device: &DeviceInfo, counts: &[usize]) -> Result<Vec<SubDevice>, Opencl
     }
 }
 
-/// Maps that would bind the processors: each gets an equal part of the first device that can be split, or the devices in turn.
-fn example(processors: &[String], devices: &[Candidate]) -> String {
+/// What maps would bind the processors: each gets an equal part of the first device that can be split, or the devices in turn.
+fn example(processors: &[String], devices: &[Candidate]) -> Vec<String> {
     let count = processors.len().max(1);
     let split = devices
         .iter()
@@ -123,9 +140,9 @@ fn example(processors: &[String], devices: &[Candidate]) -> String {
         .iter()
         .enumerate()
         .map(|(index, name)| match split {
-            _ if devices.len() >= count => format!("--map {name}={index}"),
-            Some(device) => format!("--map {name}={device}/{}", devices[device].units / count),
-            None => format!("--map {name}={}", index % devices.len().max(1)),
+            _ if devices.len() >= count => format!("{name}={index}"),
+            Some(device) => format!("{name}={device}/{}", devices[device].units / count),
+            None => format!("{name}={}", index % devices.len().max(1)),
         });
-    maps.collect::<Vec<_>>().join(" ")
+    maps.collect()
 }

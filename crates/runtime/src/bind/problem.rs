@@ -24,8 +24,18 @@ pub enum BindError {
         processors: Vec<String>,
         /// The devices, a line each.
         devices: Vec<String>,
-        /// Maps that would do, as options.
-        example: String,
+        /// What maps would do.
+        example: Vec<String>,
+    },
+    /// No device or several are meant.
+    #[error("--device {wanted}: {}", meant(.found))]
+    Device {
+        /// What was asked for.
+        wanted: String,
+        /// Indices of the devices that match.
+        found: Vec<usize>,
+        /// The devices, a line each.
+        devices: Vec<String>,
     },
 }
 
@@ -41,9 +51,30 @@ impl From<TuneError> for BindError {
     }
 }
 
+impl BindError {
+    /// The message for maps that were given by an option of this name.
+    pub fn said(&self, option: &str) -> String {
+        match self {
+            Self::Maps { problems, .. } => {
+                let lines: Vec<String> = problems.iter().map(|one| one.said(option)).collect();
+                lines.join("\n")
+            }
+            Self::Opencl(_) | Self::Tune(_) | Self::Device { .. } => self.to_string(),
+        }
+    }
+}
+
 fn lines(problems: &[BindProblem]) -> String {
     let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
     lines.join("\n")
+}
+
+fn meant(found: &[usize]) -> String {
+    if found.is_empty() {
+        return "there is no such device".to_owned();
+    }
+    let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+    format!("devices {} match", found.join(" and "))
 }
 
 /// One thing that is wrong with the maps.
@@ -53,11 +84,8 @@ pub enum BindProblem {
     Unmapped {
         /// The processor.
         processor: String,
-    },
-    /// The plan does not use it.
-    UnknownProcessor {
-        /// The processor of a map.
-        processor: String,
+        /// Names in maps that are spelt alike.
+        near: Vec<String>,
     },
     /// Two maps.
     MappedTwice {
@@ -97,36 +125,35 @@ pub enum BindProblem {
     },
 }
 
-impl fmt::Display for BindProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl BindProblem {
+    /// The problem with maps that were given by an option of this name.
+    pub fn said(&self, option: &str) -> String {
         match self {
-            Self::Unmapped { processor } => {
-                write!(f, "processor `{processor}` is mapped to no device")
+            Self::Unmapped { processor, near } => {
+                let told = format!("processor `{processor}` is mapped to no device");
+                match near.first() {
+                    Some(near) => format!("{told}; is it `{near}` of {option} {near}=…?"),
+                    None => told,
+                }
             }
-            Self::UnknownProcessor { processor } => {
-                write!(f, "--map {processor}=…: the plan uses no such processor")
+            Self::MappedTwice { processor } => format!("{option} {processor}=…: mapped twice"),
+            Self::NoSuchDevice { map } => format!("{option} {map}: {}", meant(&[])),
+            Self::Ambiguous { map, devices } => format!("{option} {map}: {}", meant(devices)),
+            Self::TooManyUnits { device, asked, has } => {
+                format!("device {device} has {has} compute units, but the maps ask for {asked}")
             }
-            Self::MappedTwice { processor } => {
-                write!(f, "--map {processor}=…: mapped twice")
-            }
-            Self::NoSuchDevice { map } => write!(f, "--map {map}: there is no such device"),
-            Self::Ambiguous { map, devices } => {
-                let devices: Vec<String> = devices.iter().map(ToString::to_string).collect();
-                let devices = devices.join(" and ");
-                write!(f, "--map {map}: devices {devices} match")
-            }
-            Self::TooManyUnits { device, asked, has } => write!(
-                f,
-                "device {device} has {has} compute units, but the maps ask for {asked}"
-            ),
-            Self::CannotSplit { device } => write!(
-                f,
+            Self::CannotSplit { device } => format!(
                 "device {device} cannot be split into parts of given numbers of compute units"
             ),
-            Self::WholeAndPart { device } => write!(
-                f,
+            Self::WholeAndPart { device } => format!(
                 "device {device} is mapped as a whole and in parts, which would share compute units"
             ),
         }
+    }
+}
+
+impl fmt::Display for BindProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.said("--map"))
     }
 }

@@ -41,7 +41,13 @@ pub fn run_folder(solo: &Solo, folder: &Path) -> Outcome {
 
 fn test(solo: &Solo, folder: &Path) -> Result<(), Outcome> {
     let unreadable = |path: &Path, error: &dyn std::fmt::Display| {
-        Outcome::Unreadable(format!("{}: {error}", path.display()))
+        let (place, why) = (path.display().to_string(), error.to_string());
+        // Some messages name their file.
+        Outcome::Unreadable(if why.contains(&place) {
+            why
+        } else {
+            format!("{place}: {why}")
+        })
     };
     let path = folder.join("model.onnx");
     let model = onnx::map(&path).map_err(|error| unreadable(&path, &error))?;
@@ -207,6 +213,7 @@ fn attempt(
         InterpretError::Payload(_)
         | InterpretError::Weights(_)
         | InterpretError::Opencl(_)
+        | InterpretError::TooLarge(_)
         | InterpretError::Size { .. } => Outcome::Failed(error.to_string()),
     };
     let mut values = constants(&program, solo, &mut stored(&program)).map_err(failed)?;

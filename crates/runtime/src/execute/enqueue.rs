@@ -6,7 +6,9 @@ use opencl3::types::cl_event;
 
 use crate::opencl::{Doing, OpenclError};
 
+use super::completion::Signal;
 use super::fired::Events;
+use super::order::Work;
 use super::prepare::{Enqueued, Prepared};
 
 impl Prepared {
@@ -22,10 +24,21 @@ impl Prepared {
         wait: &[cl_event],
     ) -> Result<Events, OpenclError> {
         let Enqueued::Task {
-            queue, variants, ..
+            queue,
+            context,
+            variants,
         } = &self.nodes[node]
         else {
             unreachable!("moves are not enqueued");
+        };
+        let fault = self.fault(frame, node, *context)?;
+        let with_fault: Vec<cl_event>;
+        let wait = match &fault {
+            None => wait,
+            Some(fault) => {
+                with_fault = wait.iter().copied().chain([fault.handle()]).collect();
+                &with_fault
+            }
         };
         let delay = delay.and_then(|pick| self.delays.get(queue)?.get(pick));
         let queue = self.queues[*queue as usize].as_ref();
@@ -41,10 +54,33 @@ impl Prepared {
                 },
             });
         }
-        match events {
-            Some(events) => Ok(events),
-            None => Ok(Events::of(marker(queue, wait)?)),
+        let events = match events {
+            Some(events) => events,
+            None => Events::of(marker(queue, wait)?),
+        };
+        if let Some(fault) = fault {
+            const OUT_OF_RESOURCES: i32 = -5;
+            fault.end(Err(OUT_OF_RESOURCES));
         }
+        Ok(events)
+    }
+}
+
+impl Prepared {
+    /// What makes a task fail as its device would, if it is to: an event that will fail.
+    fn fault(
+        &self,
+        frame: usize,
+        node: usize,
+        context: usize,
+    ) -> Result<Option<Signal>, OpenclError> {
+        let is_due = self.options.fault.is_some_and(|(due, task)| {
+            due == frame && self.order.nodes[node].work == Work::Task(task)
+        });
+        if !is_due {
+            return Ok(None);
+        }
+        Ok(Some(Signal::new(&self.layout.contexts[context])?))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Why a plan cannot run, or stopped running.
 
+use crate::host_memory::TooLarge;
 use crate::lower::Unsupported;
 use crate::opencl::OpenclError;
 use crate::users::KernelProblems;
@@ -41,6 +42,9 @@ pub enum RunError {
         /// Bytes given.
         found: usize,
     },
+    /// Buffers that the memory does not hold.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
     /// OpenCL's or the device's fault.
     #[error(transparent)]
     Opencl(#[from] OpenclError),

@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex};
 use opencl3::types::cl_device_id;
 use paracompile_plan::plan::{Buffer, BufferKind, Plan, QueueKind, Task, Transfer};
 
+use crate::host_memory::zeroed;
 use crate::lower::Target;
 use crate::opencl::{Context, DeviceInfo, Memory};
 use crate::users::Update;
@@ -153,7 +154,10 @@ impl Layout {
                 let memory = self.contexts[context].allocate_beside(other, bytes)?;
                 Ok(Store::Device(memory))
             }
-            Home::Host => Ok(Store::Host(Arc::new(Mutex::new(vec![0; bytes])))),
+            Home::Host => {
+                let bytes = zeroed("a buffer of the host", bytes)?;
+                Ok(Store::Host(Arc::new(Mutex::new(bytes))))
+            }
         }
     }
 

@@ -54,11 +54,12 @@ pub fn measured(
         plan_digest: subject.plan_digest.clone(),
         devices: subject.devices.clone(),
         frames: u32::try_from(stream.frames.len()).unwrap_or(u32::MAX),
+        admission_interval_ns: subject.is_paced.then(|| plan.pace()),
         interrupted: alone.is_interrupted || stream.is_interrupted,
         latency_ns: time(median(latencies.clone())),
         latency_p95_ns: time(quantile(latencies, 95)),
         saturated_latency_ns: saturated.filter(|_| !subject.is_paced).map(time),
-        interval_ns: time(mean(&steady(stream.intervals(order), plan))),
+        interval_ns: mean(&steady(stream.intervals(order), plan)).map(time),
         device_span_ns: time(median(alone.device_spans())),
         enqueue_ns: time(median(enqueueing(stream))),
         commands: u32::try_from(prepared.launches + moves(prepared)).unwrap_or(u32::MAX),
@@ -155,7 +156,8 @@ fn quantile(mut values: Vec<i64>, percent: usize) -> i64 {
         .unwrap_or(0)
 }
 
-fn mean(values: &[i64]) -> i64 {
+/// `None` of nothing.
+fn mean(values: &[i64]) -> Option<i64> {
     let count = i64::try_from(values.len()).unwrap_or(i64::MAX);
-    values.iter().sum::<i64>().checked_div(count).unwrap_or(0)
+    values.iter().sum::<i64>().checked_div(count)
 }

@@ -9,6 +9,7 @@ use paracompile_frontend::import::onnx::{Program, ValueId};
 use paracompile_frontend::ir::TensorId;
 use paracompile_plan::plan::{Buffer, BufferKind, Plan};
 
+use crate::host_memory;
 use crate::launch::{Launch, Place, Places, launches, users_launches};
 use crate::lower::{Lowered, Phase, Scratch, Spec, Unsupported, Wire, joins_blocks, lower_task};
 use crate::opencl::{Context, DeviceKind, Doing, Memory, OpenclError, QueueOrder, write};
@@ -34,6 +35,8 @@ pub struct Options {
     pub sharing: Sharing,
     /// When tasks that wait for the host are enqueued.
     pub enqueueing: Enqueueing,
+    /// A frame, and a task that fails in it, to try out what becomes of the run.
+    pub fault: Option<(usize, u32)>,
 }
 
 /// When tasks that wait for another context or for a move are enqueued.
@@ -67,6 +70,7 @@ impl Options {
             delays: None,
             sharing: Sharing::default(),
             enqueueing: Enqueueing::default(),
+            fault: None,
         }
     }
 }
@@ -166,10 +170,10 @@ pub fn prepare(
         inputs: ports(plan, &lookup, &graph.inputs, BufferKind::Input)?,
         outputs: ports(plan, &lookup, &graph.outputs, BufferKind::Output)?,
     };
-    let mut builder = Builder::new(plan, bound, layout, Clock::start())?;
+    let mut builder = Builder::new(plan, bound, layout, Clock::start(), options.enqueueing)?;
     builder.allocate()?;
     builder.write_weights(&lookup, constants)?;
-    let prepared = builder.build(bound, &tasks, constants, ports, options)?;
+    let prepared = builder.build(&tasks, constants, ports, options)?;
     prepared.launch_each_once()?;
     Ok(prepared)
 }
@@ -218,10 +222,10 @@ pub fn prepare_kernels(
         inputs: kernel_buffers(plan, program, &program.graph.inputs, BufferKind::Input)?,
         outputs: kernel_buffers(plan, program, &program.graph.outputs, BufferKind::Output)?,
     };
-    let mut builder = Builder::new(plan, bound, layout, Clock::start())?;
+    let mut builder = Builder::new(plan, bound, layout, Clock::start(), options.enqueueing)?;
     builder.allocate()?;
     // Nothing is launched on what is not there yet: a user's kernel may follow indices.
-    builder.build(bound, &tasks, &BTreeMap::new(), ports, options)
+    builder.build(&tasks, &BTreeMap::new(), ports, options)
 }
 
 /// A task with everything that it needs to be launched.
@@ -354,9 +358,21 @@ fn task_label(planned: &Planned<'_>) -> String {
     names.collect::<Vec<_>>().join(" + ")
 }
 
+/// Whether tasks are enqueued before all that they wait for has ended, by context.
+fn is_ahead(layout: &Layout, bound: &[Bound], enqueueing: Enqueueing) -> Vec<bool> {
+    let mut is_ahead = vec![true; layout.contexts.len()];
+    for bound in bound {
+        if let Some(&context) = layout.context_of.get(&bound.processor) {
+            is_ahead[context] &= enqueueing.is_ahead(bound.device.kind);
+        }
+    }
+    is_ahead
+}
+
 struct Builder<'b> {
     plan: &'b Plan,
     layout: Layout,
+    is_ahead: Vec<bool>,
     queues: Vec<Option<CommandQueue>>,
     watchers: Vec<Option<Watcher>>,
     host_queues: Vec<CommandQueue>,
@@ -376,6 +392,7 @@ impl<'b> Builder<'b> {
         bound: &[Bound],
         layout: Layout,
         clock: Clock,
+        enqueueing: Enqueueing,
     ) -> Result<Self, RunError> {
         let mut queues = Vec::new();
         let mut watchers = Vec::new();
@@ -413,6 +430,7 @@ impl<'b> Builder<'b> {
         let contexts = layout.contexts.len();
         Ok(Self {
             plan,
+            is_ahead: is_ahead(&layout, bound, enqueueing),
             layout,
             queues,
             watchers,
@@ -439,6 +457,7 @@ impl<'b> Builder<'b> {
                 is_used[self.layout.places[index].0] = true;
             }
         }
+        self.check_sizes(&is_used)?;
         let partners = self.layout.partners(self.plan);
         for (piece, is_used) in is_used.into_iter().enumerate() {
             let copies = if is_used {
@@ -456,6 +475,38 @@ impl<'b> Builder<'b> {
                 self.allocated[at] += self.layout.bytes[piece] as u64;
             }
             self.stores.push(stores);
+        }
+        Ok(())
+    }
+
+    /// Refuses buffers that take more than the host, or a device with memory of its own, has.
+    fn check_sizes(&self, is_used: &[bool]) -> Result<(), RunError> {
+        let mut names: Vec<(&str, u64)> = vec![("", 0); is_used.len()];
+        for (buffer, &(piece, _)) in self.plan.buffers.iter().zip(&self.layout.places) {
+            if buffer.bytes.count() >= names[piece].1 {
+                names[piece] = (&buffer.tensor, buffer.bytes.count());
+            }
+        }
+        let mut on_host = Vec::new();
+        let mut on_devices = vec![Vec::new(); self.layout.contexts.len()];
+        for (piece, (name, _)) in names.into_iter().enumerate() {
+            if !is_used[piece] {
+                continue;
+            }
+            let copies = self.layout.copies[piece];
+            let bytes = self.layout.bytes[piece].saturating_mul(copies);
+            let part = (format!("{copies} × {name}"), bytes as u64);
+            match self.layout.piece_homes[piece] {
+                Home::Context(context) if !self.layout.contexts[context].is_zero_copy() => {
+                    on_devices[context].push(part);
+                }
+                Home::Context(_) | Home::Host => on_host.push(part),
+            }
+        }
+        host_memory::check(on_host)?;
+        for (context, parts) in self.layout.contexts.iter().zip(on_devices) {
+            let device = context.first_device().global_mem_size();
+            host_memory::fits(parts, device.unwrap_or(u64::MAX))?;
         }
         Ok(())
     }
@@ -621,19 +672,8 @@ impl<'b> Builder<'b> {
         Ok(scratch)
     }
 
-    /// Whether tasks are enqueued before all that they wait for has ended, by context.
-    fn is_ahead(&self, bound: &[Bound], enqueueing: Enqueueing) -> Vec<bool> {
-        let mut is_ahead = vec![true; self.layout.contexts.len()];
-        for bound in bound {
-            if let Some(&context) = self.layout.context_of.get(&bound.processor) {
-                is_ahead[context] &= enqueueing.is_ahead(bound.device.kind);
-            }
-        }
-        is_ahead
-    }
-
     /// By node, the contexts of tasks that are enqueued ahead, wait for it, and cannot see its event.
-    fn foreign(&self, order: &Order, is_ahead: &[bool]) -> Vec<Vec<usize>> {
+    fn foreign(&self, order: &Order) -> Vec<Vec<usize>> {
         let own = |node: &Node| match node.work {
             Work::Task(_) => Some(self.context_of_queue(node.queue)),
             Work::Transfer(_) => None,
@@ -645,7 +685,7 @@ impl<'b> Builder<'b> {
                 continue;
             };
             for after in &waiting.after {
-                if is_ahead[context] && own(&order.nodes[after.node]) != Some(context) {
+                if self.is_ahead[context] && own(&order.nodes[after.node]) != Some(context) {
                     foreign[after.node].insert(context);
                 }
             }
@@ -659,7 +699,6 @@ impl<'b> Builder<'b> {
     /// Launches and moves of all nodes of a frame.
     fn build(
         mut self,
-        bound: &[Bound],
         tasks: &[Ready],
         constants: &BTreeMap<ValueId, Vec<u8>>,
         ports: Ports,
@@ -698,12 +737,11 @@ impl<'b> Builder<'b> {
                 }
             }
         }
-        self.finish(bound, order, nodes, labels, options, ports)
+        self.finish(order, nodes, labels, options, ports)
     }
 
     fn finish(
         mut self,
-        bound: &[Bound],
         order: Order,
         nodes: Vec<Enqueued>,
         labels: Vec<String>,
@@ -731,8 +769,7 @@ impl<'b> Builder<'b> {
                 }
             }
         }
-        let is_ahead = self.is_ahead(bound, options.enqueueing);
-        let foreign = self.foreign(&order, &is_ahead);
+        let foreign = self.foreign(&order);
         let mut is_last = vec![false; order.nodes.len()];
         for after in order.stages.iter().flat_map(|stage| &stage.end) {
             is_last[after.node] = true;
@@ -747,7 +784,7 @@ impl<'b> Builder<'b> {
         Ok(Prepared {
             is_first: is_first.collect(),
             foreign,
-            is_ahead,
+            is_ahead: self.is_ahead,
             is_last,
             inputs: ports.inputs,
             outputs: ports.outputs,

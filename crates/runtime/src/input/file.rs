@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use paracompile_frontend::import::onnx;
+use paracompile_frontend::ir::DataType;
 
 use super::npy;
 use super::tensor::HostTensor;
@@ -77,15 +78,41 @@ pub fn read_tensor(path: &Path, most_bytes: u64) -> Result<HostTensor, TensorFil
             "it is much larger than the {most_bytes} bytes that are expected"
         )));
     }
-    if is_npy {
-        return npy::read(&bytes).map_err(content);
+    let mut tensor = if is_npy {
+        npy::read(&bytes).map_err(content)?
+    } else {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let tensor = onnx::read_tensor(&Bytes::from(bytes), folder);
+        let tensor = tensor.map_err(|error| content(error.to_string()))?;
+        HostTensor {
+            dtype: tensor.dtype,
+            shape: tensor.shape,
+            bytes: tensor.bytes,
+        }
+    };
+    // NumPy takes any byte but zero as true; kernels compute with zero and one.
+    if tensor.dtype == DataType::Bool {
+        for byte in &mut tensor.bytes {
+            *byte = u8::from(*byte != 0);
+        }
     }
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let tensor = onnx::read_tensor(&Bytes::from(bytes), folder);
-    let tensor = tensor.map_err(|error| content(error.to_string()))?;
-    Ok(HostTensor {
-        dtype: tensor.dtype,
-        shape: tensor.shape,
-        bytes: tensor.bytes,
-    })
+    Ok(tensor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_byte_but_zero_is_true() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.npy");
+        let mut header = b"{'descr': '|b1', 'fortran_order': False, 'shape': (4,), }\n".to_vec();
+        let mut file = b"\x93NUMPY\x01\x00".to_vec();
+        file.extend(u16::try_from(header.len()).unwrap().to_le_bytes());
+        file.append(&mut header);
+        file.extend([0, 1, 2, 255]);
+        std::fs::write(&path, file).unwrap();
+        assert_eq!(read_tensor(&path, 4).unwrap().bytes, [0, 1, 1, 1]);
+    }
 }

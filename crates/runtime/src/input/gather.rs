@@ -9,6 +9,7 @@ use paracompile_frontend::ir::{DataType, Shape};
 use super::file::{TensorFileError, read_tensor};
 use super::random::random_input;
 use super::tensor::HostTensor;
+use crate::host_memory::{self, TooLarge};
 
 /// Inputs that do not fit the model: the user's fault, all of it at once.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +33,11 @@ pub enum InputProblem {
     /// A file for nothing.
     Unknown {
         /// The name before the file.
+        name: String,
+    },
+    /// A name and no file.
+    NoFile {
+        /// The name.
         name: String,
     },
     /// More files than inputs.
@@ -67,6 +73,8 @@ pub enum InputProblem {
         /// What the file holds.
         found: (DataType, Shape),
     },
+    /// More than the memory holds.
+    TooLarge(TooLarge),
     /// No random numbers of its type.
     NoRandom {
         /// The input.
@@ -76,10 +84,17 @@ pub enum InputProblem {
     },
 }
 
+impl From<TooLarge> for InputProblem {
+    fn from(error: TooLarge) -> Self {
+        Self::TooLarge(error)
+    }
+}
+
 impl fmt::Display for InputProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown { name } => write!(f, "input `{name}`: the model has no such input"),
+            Self::NoFile { name } => write!(f, "input `{name}`: no file behind the `=`"),
             Self::TooMany { file } => {
                 write!(f, "{}: the model has no further input", file.display())
             }
@@ -100,6 +115,7 @@ impl fmt::Display for InputProblem {
                 found.0,
                 found.1
             ),
+            Self::TooLarge(error) => write!(f, "{error}"),
             Self::NoRandom { name, dtype } => {
                 write!(
                     f,
@@ -130,8 +146,21 @@ pub(crate) enum Extents {
     Free,
 }
 
-/// A tensor for every input of the model, in its order.
+impl<'w> Wanted<'w> {
+    /// A value of a network.
+    pub(crate) fn of(program: &'w Program, id: ValueId) -> Self {
+        let value = &program.values[id];
+        Self {
+            name: &value.name,
+            dtype: value.dtype,
+            shape: &value.shape,
+        }
+    }
+}
+
+/// A tensor for every input of the model that it reads, in its order.
 ///
+/// Inputs whose elements nothing reads may be given by name; they are checked alike, and left out.
 /// `given` are the options as typed: `FILE`, in the order of the inputs, or `NAME=FILE`.
 /// Without any, all inputs are random, by `seed`.
 pub fn gather(
@@ -139,43 +168,48 @@ pub fn gather(
     given: &[String],
     seed: u64,
 ) -> Result<Vec<HostTensor>, InputError> {
-    let inputs = inputs(program);
-    let wanted: Vec<Wanted<'_>> = inputs
-        .iter()
-        .map(|&id| {
-            let value = &program.values[id];
-            Wanted {
-                name: &value.name,
-                dtype: value.dtype,
-                shape: &value.shape,
-            }
-        })
-        .collect();
-    gather_for(&wanted, given, Extents::Matter, &|index| {
-        let name = || wanted[index].name.to_owned();
-        if !given.is_empty() {
-            return Err(InputProblem::Missing { name: name() });
+    let inputs: Vec<ValueId> = inputs(program);
+    let wanted = |ids: &[ValueId]| -> Vec<Wanted<'_>> {
+        ids.iter().map(|&id| Wanted::of(program, id)).collect()
+    };
+    let mut unread = program.inputs.clone();
+    unread.retain(|id| !inputs.contains(id));
+    let (read, unread) = (wanted(&inputs), wanted(&unread));
+    gather_for((&read, &unread), given, Extents::Matter, &|index| {
+        if given.is_empty() {
+            random_input(program, inputs[index], seed)
+        } else {
+            let name = read[index].name.to_owned();
+            Err(InputProblem::Missing { name })
         }
-        random_input(program, inputs[index], seed).ok_or_else(|| InputProblem::NoRandom {
-            name: name(),
-            dtype: wanted[index].dtype,
-        })
     })
 }
 
-/// The same for any inputs; `otherwise` makes those that are not given.
+/// The same for inputs that are read and others; `otherwise` makes those that are read and not given.
 pub(crate) fn gather_for(
-    wanted: &[Wanted<'_>],
+    (wanted, unread): (&[Wanted<'_>], &[Wanted<'_>]),
     given: &[String],
     extents: Extents,
     otherwise: &dyn Fn(usize) -> Result<HostTensor, InputProblem>,
 ) -> Result<Vec<HostTensor>, InputError> {
     let mut problems = Vec::new();
-    let files = assign(wanted, given, &mut problems);
+    let files = assign(wanted, unread, given, &mut problems);
+    let refused = |problems| InputError {
+        problems,
+        inputs: lines_of(wanted, unread),
+    };
+    host_memory::check(sizes(wanted))
+        .map_err(|error| refused(vec![InputProblem::TooLarge(error)]))?;
     let mut tensors = Vec::new();
-    for (index, file) in files.into_iter().enumerate() {
+    for (&wanted, file) in unread.iter().zip(&files[wanted.len()..]) {
+        if let Some(Err(problem)) = file.as_ref().map(|file| read(wanted, file, extents)) {
+            problems.push(problem);
+        }
+    }
+    for ((index, &wanted), file) in wanted.iter().enumerate().zip(files) {
         let tensor = match file {
-            Some(file) => read(wanted[index], &file, extents),
+            Some(file) => read(wanted, &file, extents),
+            None if is_named(&problems, wanted.name) => continue,
             None => otherwise(index),
         };
         match tensor {
@@ -184,15 +218,41 @@ pub(crate) fn gather_for(
         }
     }
     if problems.is_empty() {
-        return Ok(tensors);
+        Ok(tensors)
+    } else {
+        Err(refused(problems))
     }
-    let lines = wanted
+}
+
+/// A line for each input, those that nothing reads last.
+fn lines_of(wanted: &[Wanted<'_>], unread: &[Wanted<'_>]) -> Vec<String> {
+    let line = |wanted: &Wanted<'_>, note: &str| {
+        format!("`{}`: {} {}{note}", wanted.name, wanted.dtype, wanted.shape)
+    };
+    let lines = wanted.iter().map(|wanted| line(wanted, ""));
+    let others = unread
         .iter()
-        .map(|wanted| format!("`{}`: {} {}", wanted.name, wanted.dtype, wanted.shape));
-    Err(InputError {
-        problems,
-        inputs: lines.collect(),
-    })
+        .map(|wanted| line(wanted, ", whose elements nothing reads"));
+    lines.chain(others).collect()
+}
+
+/// Bytes of inputs, by name.
+fn sizes(wanted: &[Wanted<'_>]) -> Vec<(String, u64)> {
+    let size = |wanted: &Wanted<'_>| {
+        let bytes = wanted.shape.bytes(wanted.dtype);
+        (
+            wanted.name.to_owned(),
+            bytes.map_or(u64::MAX, paracompile_plan::Bytes::count),
+        )
+    };
+    wanted.iter().map(size).collect()
+}
+
+/// Whether a problem tells already that an input has no file.
+fn is_named(problems: &[InputProblem], input: &str) -> bool {
+    problems
+        .iter()
+        .any(|problem| matches!(problem, InputProblem::NoFile { name } if name == input))
 }
 
 fn inputs(program: &Program) -> Vec<ValueId> {
@@ -200,25 +260,33 @@ fn inputs(program: &Program) -> Vec<ValueId> {
     inputs.map(|input| program.tensors[input.index()]).collect()
 }
 
-/// Which file is for which input.
+/// Which file is for which input, `unread` ones last, which are given by name alone.
 fn assign(
     wanted: &[Wanted<'_>],
+    unread: &[Wanted<'_>],
     given: &[String],
     problems: &mut Vec<InputProblem>,
 ) -> Vec<Option<PathBuf>> {
-    let mut files: Vec<Option<PathBuf>> = vec![None; wanted.len()];
-    let place = |name: &str| wanted.iter().position(|wanted| wanted.name == name);
+    let named: Vec<Wanted<'_>> = wanted.iter().chain(unread).copied().collect();
+    let mut files: Vec<Option<PathBuf>> = vec![None; named.len()];
+    let place = |name: &str| named.iter().position(|wanted| wanted.name == name);
     let mut in_order = Vec::new();
     for text in given {
+        if let Some(name) = text.strip_suffix('=').filter(|_| !Path::new(text).exists()) {
+            problems.push(InputProblem::NoFile {
+                name: name.to_owned(),
+            });
+            continue;
+        }
         // Names of tensors and of files may hold `=` themselves: the longest name that the model has counts.
         let splits = text
             .rmatch_indices('=')
             .map(|(at, _)| (&text[..at], &text[at + 1..]));
-        let mut named = splits.filter_map(|(name, file)| Some((place(name)?, file)));
-        match named.next() {
+        let mut candidates = splits.filter_map(|(name, file)| Some((place(name)?, file)));
+        match candidates.next() {
             Some((place, file)) if files[place].is_none() => files[place] = Some(file.into()),
             Some((place, _)) => {
-                let name = wanted[place].name.to_owned();
+                let name = named[place].name.to_owned();
                 problems.push(InputProblem::Twice { name });
             }
             None => match text.split_once('=') {

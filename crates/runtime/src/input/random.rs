@@ -5,23 +5,20 @@ use std::collections::BTreeSet;
 use paracompile_frontend::import::onnx::{Attribute, Program, ValueId};
 use paracompile_frontend::ir::DataType;
 
-use super::gather::Wanted;
+use super::gather::{InputProblem, Wanted};
 use super::tensor::{HostTensor, size};
+use crate::host_memory::room;
 use crate::weights::Stream;
 
 /// Numbers for an input, from a seed and its name: real ones in `[−1, 1)`, truth values, and whole ones from 0 on.
 ///
 /// Whole numbers are below every extent that they index by `Gather`, and 0 or 1 where nothing is known of them: a mask more often than a
 /// measure.
-/// `None` if there are no such numbers: strings, complex and sub-byte types.
-pub fn random_input(program: &Program, id: ValueId, seed: u64) -> Option<HostTensor> {
-    let value = &program.values[id];
-    let wanted = Wanted {
-        name: &value.name,
-        dtype: value.dtype,
-        shape: &value.shape,
-    };
-    random_tensor(wanted, seed, |width| bound(program, id, width))
+/// There are none of strings, complex and sub-byte types.
+pub fn random_input(program: &Program, id: ValueId, seed: u64) -> Result<HostTensor, InputProblem> {
+    random_tensor(Wanted::of(program, id), seed, |width| {
+        bound(program, id, width)
+    })
 }
 
 /// The same for any input; `bound` is one more than the largest whole number for a type of so many bytes.
@@ -29,13 +26,17 @@ pub(crate) fn random_tensor(
     wanted: Wanted<'_>,
     seed: u64,
     bound: impl Fn(usize) -> u64,
-) -> Option<HostTensor> {
-    let bytes = size(wanted.dtype, wanted.shape)?;
-    let width = usize::try_from(wanted.dtype.bits() / 8).ok()?;
+) -> Result<HostTensor, InputProblem> {
+    let none = || InputProblem::NoRandom {
+        name: wanted.name.to_owned(),
+        dtype: wanted.dtype,
+    };
+    let bytes = size(wanted.dtype, wanted.shape).ok_or_else(none)?;
+    let width = usize::try_from(wanted.dtype.bits() / 8).map_err(|_| none())?;
     let count = (bytes / width) as u64;
     let stream = Stream::new(seed, wanted.name);
     let real = |index| 2.0 * stream.unit(index) - 1.0;
-    let mut out = Vec::with_capacity(bytes);
+    let mut out = room(wanted.name, bytes)?;
     match wanted.dtype {
         DataType::Float => {
             for index in 0..count {
@@ -75,9 +76,9 @@ pub(crate) fn random_tensor(
         | DataType::Uint2
         | DataType::Complex64
         | DataType::Complex128
-        | DataType::String => return None,
+        | DataType::String => return Err(none()),
     }
-    Some(HostTensor {
+    Ok(HostTensor {
         dtype: wanted.dtype,
         shape: wanted.shape.clone(),
         bytes: out,

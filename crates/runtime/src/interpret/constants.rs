@@ -8,6 +8,7 @@ use paracompile_frontend::ir::DataType;
 use super::InterpretError;
 use super::run::call;
 use super::weights;
+use crate::host_memory;
 use crate::lower::Spec;
 use crate::solo::Solo;
 
@@ -29,8 +30,10 @@ pub fn constants(
     solo: &Solo,
     weights: &mut Weights<'_>,
 ) -> Result<BTreeMap<ValueId, Vec<u8>>, InterpretError> {
+    let read = read(program);
+    host_memory::check(sizes(program, &read))?;
     let mut known: BTreeMap<ValueId, Vec<u8>> = BTreeMap::new();
-    for value in read(program) {
+    for value in read {
         let own = &program.values[value];
         let given = match weights(value).map_err(InterpretError::Weights)? {
             Some(bytes) => Some(bytes),
@@ -56,6 +59,18 @@ pub fn constants(
         if results.all(|result| known.contains_key(result)) {
             continue;
         }
+        // Nothing is known of operands whose extents alone decide that there is nothing to compute.
+        let mut results = computed.results.iter().flatten();
+        if results.all(|&result| Spec::of(&program.values[result]).elements() == 0) {
+            known.extend(
+                computed
+                    .results
+                    .iter()
+                    .flatten()
+                    .map(|&result| (result, Vec::new())),
+            );
+            continue;
+        }
         match repeated(program, computed)? {
             Some((result, bytes)) => {
                 known.insert(result, bytes);
@@ -77,6 +92,18 @@ fn read(program: &Program) -> BTreeSet<ValueId> {
         .chain(program.outputs.iter().copied())
         .filter(|value| program.values[*value].is_constant)
         .collect()
+}
+
+/// Bytes of constants, those too that are computed, by name.
+fn sizes(program: &Program, read: &BTreeSet<ValueId>) -> Vec<(String, u64)> {
+    let computed = program.constants.iter();
+    let computed = computed.flat_map(|call| call.results.iter().flatten().copied());
+    let all: BTreeSet<ValueId> = computed.chain(read.iter().copied()).collect();
+    let size = |id: ValueId| {
+        let value = &program.values[id];
+        (value.name.clone(), Spec::of(value).bytes() as u64)
+    };
+    all.into_iter().map(size).collect()
 }
 
 /// The result of a `ConstantOfShape` whose value the file holds, or the mask of a dropout at inference, which keeps all.

@@ -2,6 +2,7 @@
 
 use paracompile_frontend::import::onnx::PayloadError;
 
+use crate::host_memory::TooLarge;
 use crate::lower::Unsupported;
 use crate::opencl::OpenclError;
 
@@ -16,11 +17,14 @@ pub enum InterpretError {
     #[error(transparent)]
     Payload(#[from] PayloadError),
     /// Weights that whoever provides them cannot provide.
-    #[error("{0}")]
+    #[error(transparent)]
     Weights(Box<dyn std::error::Error + Send + Sync>),
     /// The device's failure.
     #[error(transparent)]
     Opencl(#[from] OpenclError),
+    /// Constants that the memory does not hold.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
     /// A value that neither the file nor an operator gives.
     #[error(
         "`{name}`: its elements are neither in the file nor computed by an operator that is known"

@@ -79,11 +79,11 @@ __kernel void one_hot(IN(I, indices), IN(T, values), OUT(T, r), const long depth
 #elif MODE == 2
 #define PUT(old, new) ((old) * (new))
 #elif MODE == 3 && IS_REAL
-#define PUT(old, new) fmax(old, new)
+#define PUT(old, new) LARGER(old, new)
 #elif MODE == 3
 #define PUT(old, new) max(old, new)
 #elif IS_REAL
-#define PUT(old, new) fmin(old, new)
+#define PUT(old, new) SMALLER(old, new)
 #else
 #define PUT(old, new) min(old, new)
 #endif

@@ -2,7 +2,7 @@
 //
 // Images have up to three spatial axes: depth, height and width; absent ones have one element.
 // table, an axis: extent of x, extent of r, kernel, stride, dilation, padding before, padding behind.
-// MODE: 0 largest, 1 average, 2 norm of order p; T: element type.
+// MODE: 0 largest, 1 average, 2 norm of order p; T: element type; IS_REAL: whether it is a real one.
 
 #define IN_EXTENT(axis) table[7 * (axis)]
 #define OUT_EXTENT(axis) table[7 * (axis) + 1]
@@ -60,7 +60,12 @@ __kernel void pool(IN(T, x_all), OUT(T, r), OUT(long, places), __global const in
           continue;
         const T found = x[((long)d * H + h) * W + w];
 #if MODE == 0
-        if (place < 0 || found > value) {
+#if IS_REAL
+        const bool is_better = found > value || (isnan(found) && !isnan(value));
+#else
+        const bool is_better = found > value;
+#endif
+        if (place < 0 || is_better) {
           value = found;
           place = is_column_major ? ((long)w * H + h) * D + d : ((long)d * H + h) * W + w;
         }
@@ -89,7 +94,7 @@ __kernel void pool(IN(T, x_all), OUT(T, r), OUT(long, places), __global const in
 
 #if MODE == 0
 #define NOTHING (-INFINITY)
-#define JOINED(a, b) fmax(a, b)
+#define JOINED(a, b) LARGER(a, b)
 #else
 #define NOTHING 0.0f
 #define JOINED(a, b) ((a) + (b))

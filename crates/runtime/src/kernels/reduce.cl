@@ -17,10 +17,10 @@
 #ifdef OP
 
 #if IS_REAL
-#define LARGER(a, b) fmax(a, b)
-#define SMALLER(a, b) fmin(a, b)
 #define MAGNITUDE(x) fabs(x)
 #else
+#undef LARGER
+#undef SMALLER
 #define LARGER(a, b) max(a, b)
 #define SMALLER(a, b) min(a, b)
 #define MAGNITUDE(x) ((x) < 0 ? -(x) : (x))
@@ -137,8 +137,11 @@ __kernel void reduce_rows(IN(T, x), OUT(T, r), __global const long *restrict tab
           some = JOINED(some, MAPPED(LOAD(row + i)));
         T lanes[V];
         STORE(some, lanes);
-        for (int k = 0; k < V; ++k)
-          all = JOINED(all, lanes[k]);
+        // By halves, so that no lane waits for all before it.
+        for (int half_ = V / 2; half_ > 0; half_ /= 2)
+          for (int k = 0; k < half_; ++k)
+            lanes[k] = JOINED(lanes[k], lanes[k + half_]);
+        all = JOINED(all, lanes[0]);
       }
 #endif
       for (; i < inner; i += ITEMS)

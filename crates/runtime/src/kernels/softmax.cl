@@ -81,13 +81,14 @@ __kernel void rows(IN(T, x_all), OUT(T, r_all), const long extent, const long co
     for (; i < extent; i += ITEMS)
       r[i] *= scale;
 #else
-    const T shift = largest + log(sum);
+    // In this order: beside a large element the logarithm would be rounded away.
+    const T shift = log(sum);
 #ifdef V
     for (; i + V <= extent; i += V)
-      STORE(LOAD(x + i) - shift, r + i);
+      STORE(LOAD(x + i) - largest - shift, r + i);
 #endif
     for (; i < extent; i += ITEMS)
-      r[i] = x[i] - shift;
+      r[i] = x[i] - largest - shift;
 #endif
   }
 }
@@ -121,9 +122,9 @@ __kernel void lines(IN(T, x), OUT(T, r), const long extent, const long inner, co
     for (long i = 0; i < extent; ++i)
       r[first + i * inner] = exp(x[first + i * inner] - largest) * scale;
 #else
-    const T shift = largest + log(sum);
+    const T shift = log(sum);
     for (long i = 0; i < extent; ++i)
-      r[first + i * inner] = x[first + i * inner] - shift;
+      r[first + i * inner] = x[first + i * inner] - largest - shift;
 #endif
 #endif
   }

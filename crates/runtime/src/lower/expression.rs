@@ -21,16 +21,15 @@ pub fn unary(site: &Site<'_>) -> Option<String> {
     let text = match site.call.op_type.as_str() {
         "Clip" => {
             let (low, high) = limits(site)?;
-            format!("fmin(fmax(x, {}), {})", literal(low), literal(high))
+            // Limits that cross give the upper one.
+            let (low, high) = (literal(low.min(high)), literal(high));
+            format!("(x < {low} ? {low} : (x > {high} ? {high} : x))")
         }
-        "Celu" => format!(
-            "(fmax(x, 0.0f) + fmin({0} * expm1(x / {0}), 0.0f))",
-            alpha(1.0)
-        ),
+        "Celu" => format!("(x < 0.0f ? {0} * expm1(x / {0}) : x)", alpha(1.0)),
         "Elu" => format!("(x < 0.0f ? {} * expm1(x) : x)", alpha(1.0)),
         "Gelu" if site.text("approximate", "none") == "tanh" => TANH_GELU.to_owned(),
         "Gelu" => GELU.to_owned(),
-        "HardSigmoid" => format!("clamp(x * {} + {}, 0.0f, 1.0f)", alpha(0.2), beta(0.5)),
+        "HardSigmoid" => unit(&format!("(x * {} + {})", alpha(0.2), beta(0.5))),
         "LeakyRelu" => format!("(x < 0.0f ? x * {} : x)", alpha(0.01)),
         "Selu" => {
             let gamma = literal(site.float("gamma", 1.050_701));
@@ -47,6 +46,7 @@ pub fn unary(site: &Site<'_>) -> Option<String> {
             format!("(x < -{limit} ? x + {bias} : (x > {limit} ? x - {bias} : 0.0f))")
         }
         "Swish" => format!("(x / (1.0f + exp(-({} * x))))", alpha(1.0)),
+        "HardSwish" => format!("(x * {})", unit("(x * (1.0f / 6.0f) + 0.5f)")),
         "ThresholdedRelu" => format!("(x > {} ? x : 0.0f)", alpha(1.0)),
         op_type => without_parameters(op_type)?.to_owned(),
     };
@@ -55,7 +55,13 @@ pub fn unary(site: &Site<'_>) -> Option<String> {
 
 const GELU: &str = "(0.5f * x * (1.0f + erf(x * 0.70710678118f)))";
 
-const TANH_GELU: &str = "(0.5f * x * (1.0f + tanh(0.7978845608f * (x + 0.044715f * x * x * x))))";
+/// With x / (1 + exp(-2u)) for x / 2 (1 + tanh(u)), whose sum cancels for small u.
+const TANH_GELU: &str = "(x / (1.0f + exp(-1.5957691216f * (x + 0.044715f * x * x * x))))";
+
+/// An expression limited to what lies between 0 and 1.
+fn unit(text: &str) -> String {
+    format!("({text} < 0.0f ? 0.0f : ({text} > 1.0f ? 1.0f : {text}))")
+}
 
 fn without_parameters(op_type: &str) -> Option<&'static str> {
     Some(match op_type {
@@ -72,24 +78,24 @@ fn without_parameters(op_type: &str) -> Option<&'static str> {
         "Erf" => "erf(x)",
         "Exp" => "exp(x)",
         "Floor" => "floor(x)",
-        "HardSwish" => "(x * clamp(x * (1.0f / 6.0f) + 0.5f, 0.0f, 1.0f))",
         "Identity" => "x",
         "Log" => "log(x)",
         // Where exp(x) would overflow, the logarithm is x.
         "Mish" => "(x * tanh(fmax(x, 0.0f) + log1p(exp(-fabs(x)))))",
         "Neg" => "(-x)",
         "Reciprocal" => "(1.0f / x)",
-        // Unlike fmax it keeps what is not a number.
+        // Here and elsewhere comparisons keep what is not a number, which fmax, fmin and clamp would drop.
         "Relu" => "(x < 0.0f ? 0.0f : x)",
         "Round" => "rint(x)",
         "Sigmoid" => "(1.0f / (1.0f + exp(-x)))",
-        "Sign" => "sign(x)",
-        "Sin" => "sin(x)",
+        "Sign" => "(x > 0.0f ? 1.0f : (x < 0.0f ? -1.0f : x))",
+        // PoCL 3.1 has no sine and tangent of denormal numbers.
+        "Sin" => "(fabs(x) < 1e-30f ? x : sin(x))",
         "Sinh" => "sinh(x)",
         "Softplus" => "(fmax(x, 0.0f) + log1p(exp(-fabs(x))))",
         "Softsign" => "(x / (1.0f + fabs(x)))",
         "Sqrt" => "sqrt(x)",
-        "Tan" => "tan(x)",
+        "Tan" => "(fabs(x) < 1e-30f ? x : tan(x))",
         "Tanh" => "tanh(x)",
         _ => return None,
     })
@@ -138,8 +144,8 @@ pub fn binary(site: &Site<'_>) -> Option<&'static str> {
         "Sub" => "(x - y)",
         "Mul" => "(x * y)",
         "Div" => "(x / y)",
-        "Max" if site.operands.len() == 2 => "fmax(x, y)",
-        "Min" if site.operands.len() == 2 => "fmin(x, y)",
+        "Max" if site.operands.len() == 2 => "LARGER(x, y)",
+        "Min" if site.operands.len() == 2 => "SMALLER(x, y)",
         "Mean" if site.operands.len() == 2 => "((x + y) * 0.5f)",
         "PRelu" => "(x < 0.0f ? x * y : x)",
         "Pow" => "pow(x, y)",

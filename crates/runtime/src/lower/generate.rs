@@ -158,9 +158,10 @@ pub(super) fn lower_pad(site: &Site<'_>, target: &Target) -> Result<Lowered, Uns
     if pads.len() != 2 * axes.len() {
         return Err(site.unsupported("it needs two pads an axis"));
     }
-    let mut before = vec![0; rank];
-    for (&axis, &pad) in axes.iter().zip(pads) {
-        before[axis] = pad;
+    let (mut before, mut behind) = (vec![0; rank], vec![0; rank]);
+    for (position, &axis) in axes.iter().enumerate() {
+        before[axis] = pads[position];
+        behind[axis] = pads[axes.len() + position];
     }
     let mode = site.text("mode", "constant");
     if mode == "constant" {
@@ -169,23 +170,27 @@ pub(super) fn lower_pad(site: &Site<'_>, target: &Target) -> Result<Lowered, Uns
     let strides = Layout::row_major(&from.shape).strides;
     let mut places = Vec::new();
     for axis in 0..rank {
-        let extent = signed(from.shape[axis]);
+        // Negative pads cut off first, so that what is cut off is not repeated.
+        let cut = before[axis].min(0).saturating_neg();
+        let extent = signed(from.shape[axis])
+            .saturating_sub(cut)
+            .saturating_add(behind[axis].min(0));
+        if extent < 1 {
+            return Err(site.unsupported("its operand has no elements to repeat"));
+        }
         let along = (0..signed(to.shape[axis])).map(|index| {
-            let index = index - before[axis];
+            let index = index - before[axis].max(0);
             let place = match mode {
                 "edge" => index.clamp(0, extent - 1),
-                "wrap" => index.rem_euclid(extent.max(1)),
+                "wrap" => index.rem_euclid(extent),
                 _ => reflected(index, extent),
             };
-            place * strides[axis]
+            (cut + place) * strides[axis]
         });
         places.push(along.collect());
     }
     if !matches!(mode, "edge" | "wrap" | "reflect") {
         return Err(site.unsupported(format!("its mode is `{mode}`")));
-    }
-    if from.elements() == 0 {
-        return Err(site.unsupported("its operand has no elements to repeat"));
     }
     lookup(site, target, &places)
 }

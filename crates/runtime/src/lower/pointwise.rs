@@ -35,7 +35,7 @@ fn of_another_type(site: &Site<'_>, dtype: DataType) -> Option<String> {
         "Neg" => "(-x)",
         "Sign" if is_signed(dtype) => "((x > 0) - (x < 0))",
         "Sign" if !is_double => "(x > 0)",
-        "Relu" => "(x > 0 ? x : 0)",
+        "Relu" => "(x < 0 ? 0 : x)",
         "BitwiseNot" => "(~x)",
         _ if is_double => return unary(site),
         _ => return None,
@@ -125,8 +125,8 @@ pub(super) fn lower_variadic(site: &Site<'_>, target: &Target) -> Result<Lowered
     let result = site.result()?;
     let is_real = result.dtype.is_real();
     let join = |left: &str, right: &str| match site.call.op_type.as_str() {
-        "Max" if is_real => format!("fmax({left}, {right})"),
-        "Min" if is_real => format!("fmin({left}, {right})"),
+        "Max" if is_real => format!("LARGER({left}, {right})"),
+        "Min" if is_real => format!("SMALLER({left}, {right})"),
         "Max" => format!("max({left}, {right})"),
         "Min" => format!("min({left}, {right})"),
         _ => format!("({left} + {right})"),
@@ -194,18 +194,15 @@ pub(super) fn lower_clip(site: &Site<'_>, target: &Target) -> Result<Lowered, Un
     {
         return lower_map(site, target, &[0], &text);
     }
-    let (lower, upper) = if operand.dtype.is_real() {
-        ("fmax", "fmin")
-    } else {
-        ("max", "min")
-    };
     match (site.optional(1), site.optional(2)) {
-        (Some(_), Some(_)) => {
-            let text = format!("{upper}({lower}(x, y), z)");
-            lower_map(site, target, &[0, 1, 2], &text)
-        }
-        (Some(_), None) => lower_map(site, target, &[0, 1], &format!("{lower}(x, y)")),
-        (None, Some(_)) => lower_map(site, target, &[0, 2], &format!("{upper}(x, y)")),
+        (Some(_), Some(_)) => lower_map(
+            site,
+            target,
+            &[0, 1, 2],
+            "((x < y ? y : x) > z ? z : (x < y ? y : x))",
+        ),
+        (Some(_), None) => lower_map(site, target, &[0, 1], "(x < y ? y : x)"),
+        (None, Some(_)) => lower_map(site, target, &[0, 2], "(x > y ? y : x)"),
         (None, None) => lower_map(site, target, &[0], "x"),
     }
 }
@@ -279,7 +276,7 @@ pub(super) fn lower_biased(site: &Site<'_>, target: &Target) -> Result<Lowered, 
     let text = if site.call.op_type == "BiasGelu" {
         "(0.5f * (x + y) * (1.0f + erf((x + y) * 0.70710678118f)))"
     } else {
-        "(0.5f * (x + y) * (1.0f + tanh(0.7978845608f * ((x + y) + 0.044715f * (x + y) * (x + y) * (x + y)))))"
+        "((x + y) / (1.0f + exp(-1.5957691216f * ((x + y) + 0.044715f * (x + y) * (x + y) * (x + y)))))"
     };
     lower_map(site, target, &[0, 1], text)
 }

@@ -117,7 +117,9 @@ impl Pool {
             phase: Phase::Frame,
             source: SOURCE,
             kernel: "pool_rows",
-            options: format!("-DT=float -DMODE={mode} -DLOWEST=-INFINITY -DROW={ROW} -DV={VECTOR}"),
+            options: format!(
+                "-DT=float -DMODE={mode} -DLOWEST=-INFINITY -DIS_REAL=1 -DROW={ROW} -DV={VECTOR}"
+            ),
             arguments: vec![
                 Argument::Operand(0),
                 Argument::Result(0),
@@ -158,14 +160,15 @@ impl Pool {
             source: SOURCE,
             kernel: "pool",
             options: format!(
-                "-DT={} -DMODE={} -DLOWEST={}",
+                "-DT={} -DMODE={} -DLOWEST={} -DIS_REAL={}",
                 arithmetic_of(site, from)?,
                 self.mode,
                 if from.dtype.is_real() {
                     "-INFINITY"
                 } else {
                     "0"
-                }
+                },
+                u8::from(from.dtype.is_real())
             ),
             arguments: vec![
                 Argument::Operand(0),

@@ -45,7 +45,8 @@ pub enum OpenclError {
 impl OpenclError {
     /// A failure with `code` while `doing` something.
     pub fn of_code(code: i32, doing: impl Into<String>) -> Self {
-        const OUT_OF_MEMORY: [i32; 3] = [-4, -5, -6];
+        // The last one is a buffer that is larger than the device allows.
+        const OUT_OF_MEMORY: [i32; 4] = [-4, -5, -6, -61];
         let doing = doing.into();
         if code == DLOPEN_RUNTIME_LOAD_FAILED {
             return Self::NoLibrary;

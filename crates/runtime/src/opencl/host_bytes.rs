@@ -63,22 +63,14 @@ impl HostBytes {
         let flags = CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR;
         // SAFETY: the driver allocates.
         #[expect(unsafe_code, reason = "creating a buffer is unsafe by signature")]
-        let mut buffer = unsafe { Buffer::<u8>::create(context, flags, padded, ptr::null_mut()) }
+        let buffer = unsafe { Buffer::<u8>::create(context, flags, padded, ptr::null_mut()) }
             .doing(doing)?;
         let mut mapped = ptr::null_mut();
         let access = CL_MAP_READ | CL_MAP_WRITE;
         // SAFETY: the whole buffer is mapped, and stays so until it is dropped.
         #[expect(unsafe_code, reason = "mapping is unsafe by signature")]
         let event = unsafe {
-            queue.enqueue_map_buffer(
-                &mut buffer,
-                CL_BLOCKING,
-                access,
-                0,
-                padded,
-                &mut mapped,
-                &[],
-            )
+            queue.enqueue_map_buffer(&buffer, CL_BLOCKING, access, 0, padded, &mut mapped, &[])
         };
         drop(event.doing(doing)?);
         let pointer =

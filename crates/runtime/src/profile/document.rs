@@ -15,7 +15,7 @@ use paracompile_frontend::soc::file::{
 };
 use paracompile_frontend::soc::profile_text;
 use paracompile_plan::OpClass;
-use paracompile_plan::plan::{Layout, Source};
+use paracompile_plan::plan::{AS_IT_IS, Layout, Source};
 
 use super::kernels::Distinct;
 use super::machine::{Machine, Station};
@@ -185,6 +185,7 @@ fn costs(facts: &Facts<'_>, report: &ProfileReport) -> Vec<(String, CostsFile)> 
             let file = CostsFile {
                 schema: 1,
                 graph_digest: model.program.imported.graph.digest.clone(),
+                dims: model.program.imported.graph.dims.clone(),
                 entries,
             };
             (model.name.clone(), file)
@@ -225,6 +226,7 @@ fn kernel_costs(facts: &Facts<'_>, report: &ProfileReport) -> Vec<(String, Costs
             let file = CostsFile {
                 schema: 1,
                 graph_digest: graph.program.graph.digest.clone(),
+                dims: graph.program.graph.dims.clone(),
                 entries: entries.into_iter().map(|(_, _, entry)| entry).collect(),
             };
             (graph.name.clone(), file)
@@ -426,7 +428,7 @@ fn point(
     // What the host draws at rest belongs to the board.
     let own = power.filter(|_| station.bound.device.kind != DeviceKind::Cpu);
     OperatingPointEntry {
-        name: "measured".to_owned(),
+        name: AS_IT_IS.to_owned(),
         hertz: Number::Plain(megahertz * 1e6),
         volts: None,
         static_w: match (own, power) {

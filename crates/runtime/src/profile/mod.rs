@@ -2,7 +2,7 @@
 //!
 //! [`profile`] goes through it in order: `machine` makes contexts and queues; `probe` and `moves` measure what lies between
 //! operators; `tasks` finds the distinct tasks of the models, `chain` and `sampling` measure each; `contention` runs processors
-//! together; `power` reads meters; `document` writes it down.
+//! together; `power` reads meters; `document` writes it down; `notices` says what is doubtful.
 //! A task is measured as a frame runs it: lowered by the same code, back to back in a queue in order, with weights that are not in a cache.
 
 mod statistics;
@@ -26,6 +26,8 @@ mod kernels;
 
 mod document;
 
+mod notices;
+
 mod run;
 
 #[cfg(test)]
@@ -35,6 +37,7 @@ pub use contention::MeasuredContention;
 pub use document::{ProfileFiles, save};
 pub use kernels::ProfiledKernels;
 pub use moves::MeasuredLink;
+pub use notices::other_load;
 pub use power::MeasuredPower;
 pub use run::{
     MeasuredKernel, MeasuredTask, ProcessorFigures, ProfileError, ProfileReport, ProfileRequest,

@@ -17,6 +17,7 @@ use super::document::{Facts, document};
 use super::kernels::{Distinct, ProfiledKernels, chain, distinct, workspace};
 use super::machine::{Machine, Station};
 use super::moves::{MeasuredLink, links};
+use super::notices;
 use super::power::{DeviceMeter, MeasuredPower, busy_repetitions};
 use super::probe::{enqueue_seconds, hop_seconds, launch_seconds, probe};
 use super::sampling::{MOVES, OPERATORS, Stopped, sample};
@@ -198,8 +199,8 @@ pub enum ProfileError {
     #[error("there is no processor to measure; name one by --device")]
     NoProcessor,
     /// The models' fault: nothing to measure.
-    #[error("the models have no operator that a kernel computes{}", first(.0))]
-    NothingSupported(Vec<Unsupported>),
+    #[error("no operator of the models was measured on every processor{}", lines(.0))]
+    NothingMeasured(Vec<String>),
     /// The user ended it before there was anything to write.
     #[error("interrupted before every processor had a measured operator")]
     Interrupted,
@@ -225,10 +226,13 @@ pub enum ProfileError {
     },
 }
 
-fn first(unsupported: &[Unsupported]) -> String {
-    unsupported
-        .first()
-        .map_or_else(String::new, |one| format!("; the first is {one}"))
+fn lines(reasons: &[String]) -> String {
+    const TOLD: usize = 20;
+    let mut told: Vec<String> = reasons.iter().take(TOLD).cloned().collect();
+    if reasons.len() > TOLD {
+        told.push(format!("and {} more", reasons.len() - TOLD));
+    }
+    told.iter().flat_map(|reason| ["\n  ", reason]).collect()
 }
 
 impl From<Stopped> for ProfileError {
@@ -288,39 +292,42 @@ pub(super) fn profile_with(
         progress,
         started: Instant::now(),
         stocks: Vec::new(),
+        done: 0,
         report: ProfileReport::default(),
     };
-    run.between_operators()?;
-    run.stocks()?;
-    let outcome = run
-        .operators()
-        .and_then(|()| run.kernels())
-        .and_then(|()| run.powers())
-        .and_then(|()| run.together());
-    match outcome {
+    run.report.notices.extend(notices::other_load());
+    run.between_operators()
+        .and_then(|()| run.stocks().map_err(Stopped::from))
+        .map_err(|stopped| stopped.by(interrupted))?;
+    let outcome = run.operators().and_then(|()| run.kernels()).and_then(|()| {
+        // Nothing more is to be said of a processor without an operator.
+        if run.has_all() {
+            run.powers().and_then(|()| run.together())
+        } else {
+            Ok(())
+        }
+    });
+    match outcome.map_err(|stopped| stopped.by(interrupted)) {
         Ok(()) => {}
         Err(Stopped::Interrupted) => {
             run.report.interrupted = true;
-            let notice =
-                "the measurement was interrupted: operators, contention or sharing are missing";
-            run.report.notices.push(notice.to_owned());
+            let notice = notices::interrupted(&run.missing(), run.all());
+            run.report.notices.push(notice);
         }
         Err(Stopped::Failed(error)) => return Err(error.into()),
     }
+    let has_all = run.has_all();
     let mut report = run.report;
+    report.notices.extend(notices::waits(&report));
+    report
+        .notices
+        .extend(notices::contention(&report.contention));
     report.seconds = run.started.elapsed().as_secs_f64();
-    let measured = |station| {
-        report.tasks.iter().any(|task| task.station == station)
-            || report
-                .kernels
-                .iter()
-                .any(|kernel| kernel.station == station)
-    };
-    if !(0..machine.stations.len()).all(measured) {
+    if !has_all {
         return Err(if report.interrupted {
             ProfileError::Interrupted
         } else {
-            ProfileError::NothingSupported(unsupported(request, &workloads, lowering, &machine))
+            ProfileError::NothingMeasured(report.notices)
         });
     }
     document(
@@ -332,21 +339,6 @@ pub(super) fn profile_with(
         },
         report,
     )
-}
-
-/// What of the tasks no kernel computes on the first processor.
-fn unsupported(
-    request: &ProfileRequest,
-    workloads: &[Workload],
-    lowering: Lowering<'_>,
-    machine: &Machine,
-) -> Vec<Unsupported> {
-    let refused = workloads.iter().filter_map(|workload| {
-        let (model, members) = &workload.uses[0];
-        let wired = Wiring::new(&request.models[*model].program).task(members);
-        lowering(&wired.task, &machine.stations[0].target).err()
-    });
-    refused.collect()
 }
 
 struct Run<'r> {
@@ -362,6 +354,8 @@ struct Run<'r> {
     started: Instant,
     /// By memory.
     stocks: Vec<Stock>,
+    /// Tasks on processors that were come to, in the order of [`Run::operators`].
+    done: usize,
     report: ProfileReport,
 }
 
@@ -376,6 +370,16 @@ impl<'r> Run<'r> {
         let end = self.request.budget.mul_f64(until);
         let left = end.saturating_sub(self.started.elapsed());
         left.div_f64(real(open.max(1)))
+    }
+
+    /// Whether every processor has a measured operator.
+    fn has_all(&self) -> bool {
+        let (tasks, kernels) = (&self.report.tasks, &self.report.kernels);
+        let has = |station| {
+            tasks.iter().any(|task| task.station == station)
+                || kernels.iter().any(|kernel| kernel.station == station)
+        };
+        (0..self.machine.stations.len()).all(has)
     }
 
     fn tell(&mut self, what: impl Into<String>, done: usize, of: usize) {
@@ -456,16 +460,15 @@ impl<'r> Run<'r> {
     /// Every distinct task on every processor.
     fn operators(&mut self) -> Result<(), Stopped> {
         let (workloads, machine) = (self.workloads, self.machine);
-        let all = workloads.len() * machine.stations.len();
-        let mut done = 0;
+        let all = self.all();
         for (index, workload) in workloads.iter().enumerate() {
             for station in 0..machine.stations.len() {
-                let slot = self.slot(OPERATORS_UNTIL, all - done);
+                let slot = self.slot(OPERATORS_UNTIL, all - self.done);
                 let (model, members) = &workload.uses[0];
                 let model = &self.request.models[*model];
-                let name = model.program.calls[members[0].index()].name.clone();
+                let name = self.name(workload).to_owned();
                 let at = &machine.stations[station].bound.processor;
-                self.tell(format!("{name} on {at}"), done, all);
+                self.tell(format!("{name} on {at}"), self.done, all);
                 if let Some(seconds) = self.task(workload, station, slot)? {
                     let calls = members.iter();
                     let calls = calls.map(|member| &model.program.calls[member.index()]);
@@ -481,7 +484,7 @@ impl<'r> Run<'r> {
                         station,
                     });
                 }
-                done += 1;
+                self.done += 1;
             }
         }
         self.tell("operators", all, all);
@@ -534,6 +537,30 @@ impl<'r> Run<'r> {
         )
     }
 
+    /// How many tasks there are on all processors.
+    fn all(&self) -> usize {
+        self.workloads.len() * self.machine.stations.len()
+    }
+
+    /// What people call a task: the first operator that it is of.
+    fn name(&self, workload: &Workload) -> &'r str {
+        let (model, members) = &workload.uses[0];
+        let model = &self.request.models[*model];
+        &model.program.calls[members[0].index()].name
+    }
+
+    /// The tasks on processors that were not come to.
+    fn missing(&self) -> Vec<String> {
+        let stations = &self.machine.stations;
+        let all = self.workloads.iter().flat_map(|workload| {
+            let name = self.name(workload);
+            stations
+                .iter()
+                .map(move |station| format!("{name} on {}", station.bound.processor))
+        });
+        all.skip(self.done).collect()
+    }
+
     /// One task on one processor; `None` where it does not run, which is noted.
     fn task(
         &mut self,
@@ -560,9 +587,10 @@ impl<'r> Run<'r> {
             }
             Err(Refused::Failed(error @ OpenclError::OutOfMemory { .. })) => {
                 let at = &station.bound.processor;
-                self.report
-                    .notices
-                    .push(format!("{at}: not measured, {error}"));
+                let (model, members) = &workload.uses[0];
+                let name = &self.request.models[*model].program.calls[members[0].index()].name;
+                let notice = format!("{at}: not measured, {name}: {error}");
+                self.report.notices.push(notice);
                 Ok(None)
             }
             Err(Refused::Failed(error)) => Err(Stopped::Failed(error)),
@@ -699,7 +727,9 @@ impl<'r> Run<'r> {
             };
             match chain {
                 Ok(chain) => chains.push(chain),
-                Err(Refused::Unsupported(_)) => {}
+                // What fits once may not fit once a queue.
+                Err(Refused::Unsupported(_) | Refused::Failed(OpenclError::OutOfMemory { .. })) => {
+                }
                 Err(Refused::Failed(error)) => return Err(Stopped::Failed(error)),
             }
         }

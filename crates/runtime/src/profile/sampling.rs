@@ -49,6 +49,18 @@ pub(super) enum Stopped {
     Failed(OpenclError),
 }
 
+impl Stopped {
+    /// The same, with kernels that do not build after an interrupt as its consequence: compilers of drivers clean up and give up.
+    pub(super) fn by(self, interrupted: &AtomicBool) -> Self {
+        match self {
+            Self::Failed(OpenclError::Build { .. }) if interrupted.load(Ordering::Relaxed) => {
+                Self::Interrupted
+            }
+            Self::Interrupted | Self::Failed(_) => self,
+        }
+    }
+}
+
 impl From<OpenclError> for Stopped {
     fn from(error: OpenclError) -> Self {
         Self::Failed(error)

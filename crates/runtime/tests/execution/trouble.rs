@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use paracompile_runtime::execute::{Delays, Mode, Options, Request, RunError, Sharing, prepare};
+use paracompile_runtime::execute::{
+    Delays, Enqueueing, Mode, Options, Request, RunError, Sharing, prepare,
+};
 use paracompile_runtime::lower::Source;
 use paracompile_runtime::model::{self, ModelError};
 use paracompile_runtime::opencl::{Context, OpenclError};
@@ -120,4 +122,40 @@ fn a_run_that_makes_no_progress_is_given_up() {
     assert!(matches!(error, RunError::Stuck { .. }), "{error}");
     // As `run` does: what belongs to a device that hangs is not released.
     std::mem::forget(prepared);
+}
+
+#[test]
+fn a_device_that_fails_ends_the_run_with_the_task_that_failed() {
+    let program = program();
+    for (name, sharing, enqueueing) in [
+        ("shared-pipe-only-2", Sharing::Platform, Enqueueing::Ahead),
+        ("three-hybrid-2", Sharing::Memory, Enqueueing::Ahead),
+        ("three-hybrid-2", Sharing::Memory, Enqueueing::WhenReady),
+    ] {
+        let plan = plan(name);
+        let parts = parts(&plan);
+        let constants = constants(&program);
+        let options = Options {
+            sharing,
+            enqueueing,
+            fault: Some((7, 1)),
+            ..Options::for_plan(&plan)
+        };
+        let prepared = prepare(&plan, &program, &parts.bound, &constants, options).unwrap();
+        prepared.set_inputs(&[bytes(&input(0))]).unwrap();
+        let interrupted = AtomicBool::new(false);
+        let request = Request {
+            mode: Mode::Stream,
+            frames: 50,
+            patience: Duration::from_secs(30),
+            interrupted: &interrupted,
+        };
+        let error = prepared.run(request, None, None).unwrap_err();
+        let RunError::Failed { frame, command, .. } = &error else {
+            panic!("{name}: {error}");
+        };
+        assert_eq!(*frame, 7, "{name}: {error}");
+        assert!(command.starts_with("task 1 "), "{name}: {error}");
+        std::mem::forget(prepared);
+    }
 }

@@ -82,6 +82,8 @@ pub struct Processor {
     pub home: Place,
     /// Power while used.
     pub static_mw: u64,
+    /// How much longer everything takes with one, two, … queues, in thousandths.
+    pub sharing: Vec<u64>,
 }
 
 /// A case in numbers.
@@ -136,6 +138,11 @@ impl Instance {
                     layout: entry.layout,
                 },
                 static_mw: entry.static_mw,
+                sharing: entry
+                    .sharing
+                    .iter()
+                    .map(|&factor| u64::from(factor))
+                    .collect(),
             });
         }
         let mut links = BTreeMap::new();
@@ -208,10 +215,17 @@ impl Instance {
             .fold(1000, u64::max)
     }
 
-    /// Duration of an operator while `used` are in use, `None` where it is not supported.
-    pub fn duration(&self, operator: usize, processor: usize, used: u16) -> Option<u64> {
-        self.operators[operator].costs[processor]
-            .map(|(time, _)| half_up(time * self.slowdown(processor, used), 1000))
+    /// Duration of an operator while `used` are in use on a processor with so many queues (M10), `None` where it is not supported.
+    pub fn duration(
+        &self,
+        operator: usize,
+        processor: usize,
+        queues: usize,
+        used: u16,
+    ) -> Option<u64> {
+        let factor =
+            self.slowdown(processor, used) * self.processors[processor].sharing[queues - 1];
+        self.operators[operator].costs[processor].map(|(time, _)| half_up(time * factor, 1_000_000))
     }
 
     /// Energy of an operator while `used` are in use, `None` where it is not supported.

@@ -10,7 +10,9 @@
 //!   So the least latency is exact over all mappings, and intervals and energies are exact over the chosen ones;
 //! - [`pipelines::front`]: what no other of these dominates in (latency, interval, active energy).
 //!
-//! What it does not do: several compute queues on a processor (M10), coarse mapping, the energy axis as an objective of a stage.
+//! Of every placement all ways to share out the queues of each processor are tried (M10).
+//!
+//! What it does not do: coarse mapping, the energy axis as an objective of a stage.
 
 mod answer;
 mod gates;

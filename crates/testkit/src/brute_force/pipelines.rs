@@ -258,7 +258,7 @@ impl Search<'_> {
         Some(Point {
             latency: chosen.iter().map(|stage| stage.mapping.time).sum(),
             interval,
-            interval_bound: busiest(instance, chosen, &timed),
+            interval_bound: busiest(chosen, &timed),
             saturated_latency: streams::stream(&durations, &crossings, None).latency,
             paced_latency: streams::stream(&durations, &crossings, Some(interval)).latency,
             energy_dynamic,
@@ -281,14 +281,15 @@ impl Search<'_> {
     }
 }
 
-/// The load of the busiest processor.
-fn busiest(instance: &Instance, chosen: &[Chosen], timed: &[Timed]) -> u64 {
-    let mut loads = vec![0; instance.processors.len()];
+/// The load of the busiest queue.
+fn busiest(chosen: &[Chosen], timed: &[Timed]) -> u64 {
+    let mut loads: BTreeMap<(usize, usize), u64> = BTreeMap::new();
     for (stage, timed) in chosen.iter().zip(timed) {
         for (operator, &processor) in &stage.mapping.choice.placement {
             let (start, end) = timed.spans[operator];
-            loads[processor] += end - start;
+            let queue = stage.mapping.choice.queues[operator];
+            *loads.entry((processor, queue)).or_default() += end - start;
         }
     }
-    loads.into_iter().max().unwrap_or(0)
+    loads.into_values().max().unwrap_or(0)
 }

@@ -30,7 +30,9 @@ pub struct Part {
 pub struct Choice {
     /// Processor of each operator of the stage.
     pub placement: BTreeMap<usize, usize>,
-    /// Its operators; the order on each processor is the order here.
+    /// Which queue of its processor each operator is on; none is left out.
+    pub queues: BTreeMap<usize, usize>,
+    /// Its operators; the order on each queue is the order here.
     pub sequence: Vec<usize>,
 }
 
@@ -104,8 +106,8 @@ pub fn stage_mappings(
     entry: &State,
 ) -> Vec<StageMapping> {
     let mut best: BTreeMap<State, StageMapping> = BTreeMap::new();
-    for placement in placements(instance, part, set) {
-        let Some(stage) = Stage::new(instance, &placement, set, entry) else {
+    for (placement, queues) in placements(instance, part, set) {
+        let Some(stage) = Stage::new(instance, &placement, &queues, set, entry) else {
             continue;
         };
         let exit = stage.exit(part);
@@ -117,6 +119,7 @@ pub fn stage_mappings(
             let mapping = StageMapping {
                 choice: Choice {
                     placement,
+                    queues,
                     sequence,
                 },
                 time,
@@ -129,8 +132,53 @@ pub fn stage_mappings(
     best.into_values().collect()
 }
 
+/// Processor of each operator, and its queue there.
+type Placed = (BTreeMap<usize, usize>, BTreeMap<usize, usize>);
+
+/// Every placement of `part` that uses all of `set`, in lexicographic order of processors, with every way to share out the queues of each.
+fn placements(instance: &Instance, part: Part, set: u16) -> impl Iterator<Item = Placed> {
+    placements_on_processors(instance, part, set).flat_map(|placement| {
+        let queues = queues(instance, &placement);
+        queues
+            .into_iter()
+            .map(move |queues| (placement.clone(), queues))
+    })
+}
+
+/// Every way to share out the queues of each processor, up to their names: an operator joins a queue in use or opens the next.
+fn queues(instance: &Instance, placement: &BTreeMap<usize, usize>) -> Vec<BTreeMap<usize, usize>> {
+    let mut all = vec![BTreeMap::new()];
+    for (&operator, &processor) in placement {
+        all = all
+            .iter()
+            .flat_map(|queues: &BTreeMap<usize, usize>| {
+                let most = instance.processors[processor].sharing.len();
+                let open = count(placement, queues, processor);
+                (0..most.min(open + 1)).map(|queue| {
+                    let mut next = queues.clone();
+                    next.insert(operator, queue);
+                    next
+                })
+            })
+            .collect();
+    }
+    all
+}
+
+/// How many queues of a processor are in use.
+fn count(
+    placement: &BTreeMap<usize, usize>,
+    queues: &BTreeMap<usize, usize>,
+    processor: usize,
+) -> usize {
+    let own = queues
+        .iter()
+        .filter(|(operator, _)| placement[operator] == processor);
+    own.map(|(_, queue)| queue + 1).max().unwrap_or(0)
+}
+
 /// Every placement of `part` that uses all of `set`, in lexicographic order of processors.
-fn placements(
+fn placements_on_processors(
     instance: &Instance,
     part: Part,
     set: u16,
@@ -164,8 +212,8 @@ fn placements(
 /// Of equal ones the first; ordered by exit, then time.
 pub fn trade_offs(instance: &Instance, part: Part, set: u16, entry: &State) -> Vec<StageMapping> {
     let mut all: Vec<StageMapping> = Vec::new();
-    for placement in placements(instance, part, set) {
-        let Some(stage) = Stage::new(instance, &placement, set, entry) else {
+    for (placement, queues) in placements(instance, part, set) {
+        let Some(stage) = Stage::new(instance, &placement, &queues, set, entry) else {
             continue;
         };
         let (exit, energy) = (stage.exit(part), stage.energy());
@@ -174,6 +222,7 @@ pub fn trade_offs(instance: &Instance, part: Part, set: u16, entry: &State) -> V
             all.push(StageMapping {
                 choice: Choice {
                     placement,
+                    queues,
                     sequence,
                 },
                 time,
@@ -199,7 +248,7 @@ pub fn trade_offs(instance: &Instance, part: Part, set: u16, entry: &State) -> V
 ///
 /// `None` where a processor does not support its operator or the chip lacks a link.
 pub fn time(instance: &Instance, choice: &Choice, used: u16, entry: &State) -> Option<Timed> {
-    let stage = Stage::new(instance, &choice.placement, used, entry)?;
+    let stage = Stage::new(instance, &choice.placement, &choice.queues, used, entry)?;
     let mut spans = Spans::new(instance);
     let mut time = 0;
     for &operator in &choice.sequence {
@@ -264,6 +313,7 @@ struct Leg {
 struct Stage<'a> {
     instance: &'a Instance,
     placement: &'a BTreeMap<usize, usize>,
+    queues: &'a BTreeMap<usize, usize>,
     used: u16,
     /// Where tensors lie: those that enter at the start, those that are written here at their producer.
     state: State,
@@ -276,18 +326,20 @@ impl<'a> Stage<'a> {
     fn new(
         instance: &'a Instance,
         placement: &'a BTreeMap<usize, usize>,
+        queues: &'a BTreeMap<usize, usize>,
         used: u16,
         entry: &State,
     ) -> Option<Self> {
         let mut stage = Self {
             instance,
             placement,
+            queues,
             used,
             state: entry.clone(),
             moves: BTreeMap::new(),
         };
         for (&operator, &processor) in placement {
-            instance.duration(operator, processor, used)?;
+            stage.duration(operator, processor)?;
             for &tensor in &instance.operators[operator].writes {
                 let held = Held::only(instance.processors[processor].home);
                 stage.state.insert(tensor, held);
@@ -304,6 +356,12 @@ impl<'a> Stage<'a> {
             }
         }
         Some(stage)
+    }
+
+    fn duration(&self, operator: usize, processor: usize) -> Option<u64> {
+        let queues = count(self.placement, self.queues, processor);
+        self.instance
+            .duration(operator, processor, queues, self.used)
     }
 
     /// Plans the move of a tensor to a place (M3): none where its origin fits, or where an earlier stage has brought it to that very place.
@@ -356,10 +414,10 @@ impl<'a> Stage<'a> {
         operators + self.moves.values().map(|leg| leg.energy).sum::<u64>()
     }
 
-    /// Runs an operator as early as its processor and its operands allow.
+    /// Runs an operator as early as its queue and its operands allow.
     /// Returns when it has ended and its outputs are home.
     fn run(&self, operator: usize, spans: &mut Spans) -> u64 {
-        let processor = self.placement[&operator];
+        let (processor, queue) = (self.placement[&operator], self.queues[&operator]);
         let home = self.instance.processors[processor].home;
         let arrival = |&tensor: &usize| {
             let delay = self.moves.get(&(tensor, home)).map_or(0, |leg| leg.time);
@@ -369,13 +427,15 @@ impl<'a> Stage<'a> {
             .reads
             .iter()
             .map(arrival)
-            .fold(spans.free_at[processor], u64::max);
+            .fold(
+                spans.free_at.get(&(processor, queue)).copied().unwrap_or(0),
+                u64::max,
+            );
         let duration = self
-            .instance
-            .duration(operator, processor, self.used)
+            .duration(operator, processor)
             .expect("placements are supported, as the constructor has found");
         let end = start + duration;
-        spans.free_at[processor] = end;
+        spans.free_at.insert((processor, queue), end);
         spans.of_operators[operator] = (start, end);
         let outputs_home = self.instance.operators[operator]
             .writes
@@ -396,7 +456,8 @@ impl<'a> Stage<'a> {
 #[derive(Clone)]
 struct Spans {
     of_operators: Vec<(u64, u64)>,
-    free_at: Vec<u64>,
+    /// By processor and queue.
+    free_at: BTreeMap<(usize, usize), u64>,
     /// When each tensor is complete at its origin; zero for those that enter.
     completed: Vec<u64>,
 }
@@ -405,7 +466,7 @@ impl Spans {
     fn new(instance: &Instance) -> Self {
         Self {
             of_operators: vec![(0, 0); instance.operators.len()],
-            free_at: vec![0; instance.processors.len()],
+            free_at: BTreeMap::new(),
             completed: vec![0; instance.tensors.len()],
         }
     }

@@ -221,7 +221,7 @@ fn chip(case: &Soc) -> Result<soc::Soc, CaseError> {
             memory,
             layout: processor.layout,
             home,
-            sharing: vec![Slowdown::NONE],
+            sharing: factors(&processor.name, &processor.sharing)?,
             fuses: processor.fuses.clone(),
             operating_points: vec![soc::OperatingPoint {
                 name: "only".to_owned(),
@@ -256,6 +256,17 @@ fn chip(case: &Soc) -> Result<soc::Soc, CaseError> {
         locations,
         io_location,
     })
+}
+
+/// Slowdowns by thousandths.
+pub(super) fn factors(processor: &str, sharing: &[u32]) -> Result<Vec<Slowdown>, CaseError> {
+    let factor = |&thousandths: &u32| {
+        Slowdown::from_thousandths(thousandths).ok_or_else(|| CaseError::Factor {
+            processor: processor.to_owned(),
+            thousandths,
+        })
+    };
+    sharing.iter().map(factor).collect()
 }
 
 fn intern(locations: &mut Arena<Location>, wanted: Location) -> LocationId {

@@ -154,6 +154,9 @@ pub struct Processor {
     /// Classes that cost nothing behind an anchor.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fuses: Vec<OpClass>,
+    /// How much longer everything takes with one, two, … compute queues, in thousandths; one queue where absent.
+    #[serde(default = "one_queue", skip_serializing_if = "is_one_queue")]
+    pub sharing: Vec<u32>,
 }
 
 /// A link.
@@ -415,6 +418,14 @@ fn any() -> Layout {
 )]
 fn is_any(layout: &Layout) -> bool {
     *layout == Layout::Any
+}
+
+fn one_queue() -> Vec<u32> {
+    vec![1000]
+}
+
+fn is_one_queue(sharing: &[u32]) -> bool {
+    sharing == [1000]
 }
 
 #[expect(

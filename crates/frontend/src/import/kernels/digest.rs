@@ -6,6 +6,8 @@
 //! Not covered: the file's name, its format and layout, the text of sources, preferences for devices, components and queues, PySchedCL's
 //! `break`, and initial contents of buffers, which are the user's to replace.
 
+use std::fmt::Write as _;
+
 use sha2::{Digest, Sha256};
 
 use super::element::Element;
@@ -21,7 +23,10 @@ pub(super) fn digest(kernels: &Arena<Kernel>) -> String {
         writer.kernel(kernel);
     }
     let bytes = writer.0.finalize();
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _infallible = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 struct Writer(Sha256);

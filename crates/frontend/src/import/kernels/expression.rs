@@ -100,24 +100,22 @@ impl Expression {
 
     /// Parses `[a, b, …]`, or one expression as a list of one; gives the text of each element.
     pub(super) fn elements(text: &str) -> Result<Vec<String>, SyntaxError> {
+        const CLOSING: u8 = b']';
         let mut parser = Parser::new(text)?;
-        let closing = match parser.peek() {
-            Some(b'[') => b']',
-            _ => {
-                parser.sum()?;
-                parser.end()?;
-                return Ok(vec![text.trim().to_owned()]);
-            }
-        };
+        if parser.peek() != Some(b'[') {
+            parser.sum()?;
+            parser.end()?;
+            return Ok(vec![text.trim().to_owned()]);
+        }
         parser.at += 1;
         let mut elements = Vec::new();
-        while parser.peek() != Some(closing) {
+        while parser.peek() != Some(CLOSING) {
             let start = parser.at;
             parser.sum()?;
             elements.push(text[start..parser.at].trim().to_owned());
             match parser.peek() {
                 Some(b',') => parser.at += 1,
-                Some(c) if c == closing => {}
+                Some(CLOSING) => {}
                 _ => return Err(parser.unexpected("`,` or `]`")),
             }
         }

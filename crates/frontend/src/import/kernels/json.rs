@@ -198,10 +198,8 @@ impl<'a> At<'a> {
             }
         };
         if found.is_none_or(|found| found > most) {
-            let text = match self.value {
-                Value::String(text) => shown(text),
-                other => shown(&other.to_string()),
-            };
+            let text = self.value.as_str().map(shown);
+            let text = text.unwrap_or_else(|| shown(&self.value.to_string()));
             let defect = Defect::Range {
                 value: text.clone(),
                 text,

@@ -97,9 +97,10 @@ pub(super) fn look_up(folders: &[PathBuf], name: &str) -> Lookup {
     match read_text(&path, limits::DESCRIPTION_BYTES) {
         Ok(text) => Lookup::Found(text),
         Err(error) => {
-            let message = match &error {
-                KernelsError::Read { source, .. } => source.to_string(),
-                other => other.to_string(),
+            let message = if let KernelsError::Read { source, .. } = &error {
+                source.to_string()
+            } else {
+                error.to_string()
             };
             let path = shown(&path.display().to_string());
             Lookup::Unreadable { path, message }

@@ -121,9 +121,6 @@ impl<'a> Linker<'a> {
             let (Some(from), Some(to)) = ends else {
                 continue;
             };
-            let Some((from, to)) = from.zip(to) else {
-                continue;
-            };
             let buffers = (
                 self.buffer(edge, from, evaluated, "a buffer that is written"),
                 self.buffer(edge, to, evaluated, "a buffer that is read"),
@@ -157,21 +154,19 @@ impl<'a> Linker<'a> {
         edges
     }
 
-    /// The launch and the position that an end names; the position is absent where the description has problems.
+    /// The launch and the position that an end names, as far as they are known; what is not there is a problem.
     fn end(
         &mut self,
         edge: &SpecifiedEdge,
         (kernel, argument): &(String, String),
-    ) -> Option<Option<(usize, usize)>> {
+    ) -> Option<(usize, usize)> {
         let Some(&launch) = self.index_of.get(kernel.as_str()) else {
             self.problems
                 .push(edge.place.clone(), Defect::UnknownKernel(shown(kernel)));
             return None;
         };
-        let Some(description) = self.description(launch) else {
-            return Some(None);
-        };
-        let position = description.position(argument);
+        // Problems of the description are told already.
+        let position = self.description(launch)?.position(argument);
         if position.is_none() {
             let (kernel, argument) = (shown(kernel), shown(argument));
             self.problems.push(
@@ -179,7 +174,7 @@ impl<'a> Linker<'a> {
                 Defect::UnknownArgument { kernel, argument },
             );
         }
-        Some(position.map(|position| (launch, position)))
+        position.map(|position| (launch, position))
     }
 
     /// The buffer at an end, if it is one that an edge can end at.
@@ -280,15 +275,12 @@ impl<'a> Linker<'a> {
         }
         for (index, launch) in launches.iter().enumerate() {
             for before in &launch.after {
-                match self.index_of.get(before.as_str()) {
-                    Some(&before) => {
-                        parents[index].insert(before);
-                    }
-                    None => {
-                        let place = format!("kernel {}, depends", launch.name);
-                        self.problems
-                            .push(place, Defect::UnknownKernel(shown(before)));
-                    }
+                if let Some(&before) = self.index_of.get(before.as_str()) {
+                    parents[index].insert(before);
+                } else {
+                    let place = format!("kernel {}, depends", launch.name);
+                    self.problems
+                        .push(place, Defect::UnknownKernel(shown(before)));
                 }
             }
         }

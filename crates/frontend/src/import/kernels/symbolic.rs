@@ -191,19 +191,16 @@ impl Reader<'_> {
     }
 
     fn components(&mut self, line: &str, place: &str, problems: &mut Problems) {
-        let value = match parse(line) {
-            Ok(value) => value,
-            Err(_) => {
-                let expected = "list of task components: write lists of ids, as in [[0, 1], [2]]";
-                problems.push(
-                    place,
-                    Defect::Line {
-                        line: shown(line),
-                        expected,
-                    },
-                );
-                return;
-            }
+        let Ok(value) = parse(line) else {
+            let expected = "list of task components: write lists of ids, as in [[0, 1], [2]]";
+            problems.push(
+                place,
+                Defect::Line {
+                    line: shown(line),
+                    expected,
+                },
+            );
+            return;
         };
         let root = At::new(&value, place);
         let list = root.optional("tc").unwrap_or(root);

@@ -364,13 +364,13 @@ fn argument(at: &At<'_>, problems: &mut Problems) -> Option<Described> {
     };
     let whole = match at.optional("whole") {
         None => false,
-        Some(field) => match field.value.as_bool() {
-            Some(whole) => whole,
-            None => {
+        Some(field) => {
+            let whole = field.value.as_bool();
+            if whole.is_none() {
                 field.wrong(problems, "true or false");
-                return None;
             }
-        },
+            whole?
+        }
     };
     Some(Described::Buffer {
         direction,
@@ -428,13 +428,13 @@ fn initials(at: &At<'_>, problems: &mut Problems) -> BTreeMap<String, Initial> {
     let mut initials = BTreeMap::new();
     for (name, value) in at.entries(limits::ARGUMENTS, problems) {
         let initial = match (value.optional("fill"), value.optional("file")) {
-            (Some(fill), None) => match fill.value.as_f64() {
-                Some(number) => Some(Initial::Fill(number)),
-                None => {
+            (Some(fill), None) => {
+                let number = fill.value.as_f64();
+                if number.is_none() {
                     fill.wrong(problems, "a number");
-                    None
                 }
-            },
+                number.map(Initial::Fill)
+            }
             (None, Some(file)) => match file.text(problems) {
                 Some(text) if !is_file_name(text) => {
                     problems.push(file.place(), Defect::FileName(shown(text)));

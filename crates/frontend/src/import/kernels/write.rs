@@ -4,6 +4,7 @@
 //! What a format cannot say is refused by name, so that nothing is lost unseen.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
@@ -317,12 +318,12 @@ fn symbolic(specification: &Specification, linked: &Linked) -> Result<Written, K
             symbols.insert("task".to_owned(), component.into());
         }
         let file = format!("{}.json", specification.descriptions[described].name);
-        text += &format!("{} {file} {}\n", launch.name, Value::Object(symbols));
+        let _infallible = writeln!(text, "{} {file} {}", launch.name, Value::Object(symbols));
     }
     text += "---\n";
     for edge in &specification.edges {
         if let (Some((from, _)), Some((to, _))) = (index.end(&edge.from), index.end(&edge.to)) {
-            text += &format!("{} {from} -> {} {to}\n", edge.from.0, edge.to.0);
+            let _infallible = writeln!(text, "{} {from} -> {} {to}", edge.from.0, edge.to.0);
         }
     }
     text += "---\n";

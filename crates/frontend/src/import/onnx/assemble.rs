@@ -71,7 +71,8 @@ pub(super) fn assemble(
         slots: Vec::new(),
         ids: vec![None; propagated.values.len()],
     };
-    let inputs = inputs(links, &needed)
+    let inputs = declared_inputs(links)
+        .filter(|&slot| needed[slot])
         .map(|slot| builder.tensor(slot, TensorRole::Input))
         .collect();
     let names = unique_names(links, &operators);
@@ -125,18 +126,14 @@ fn needed(propagated: &Propagated, outputs: &[Slot]) -> Vec<bool> {
     needed
 }
 
-/// Needed inputs in the order of the file.
-fn inputs<'a>(links: &'a Links<'_>, needed: &'a [bool]) -> impl Iterator<Item = Slot> + 'a {
-    let is_needed = |&(slot, origin): &(Slot, &Origin)| match origin {
-        Origin::Input(_) => needed[slot],
+/// Inputs in the order of the file.
+pub(super) fn declared_inputs<'a>(links: &'a Links<'_>) -> impl Iterator<Item = Slot> + 'a {
+    let is_input = |&(_, origin): &(Slot, &Origin)| match origin {
+        Origin::Input(_) => true,
         Origin::Constant(_) | Origin::Node(_) | Origin::Parameter | Origin::Broken => false,
     };
-    links
-        .origins
-        .iter()
-        .enumerate()
-        .filter(is_needed)
-        .map(|(slot, _)| slot)
+    let origins = links.origins.iter().enumerate();
+    origins.filter(is_input).map(|(slot, _)| slot)
 }
 
 /// A node's own name where it has one that no earlier node has; else its type and place.

@@ -17,6 +17,11 @@ impl<'a> Hints<'a> {
         }
     }
 
+    /// The same bindings, for what nobody misses.
+    pub(super) fn apart(&self) -> Self {
+        Self::of(self.bound)
+    }
+
     /// The value of a symbol.
     pub(super) fn symbol(&mut self, name: &str) -> Option<u64> {
         let extent = *self.bound.get(name)?;

@@ -175,6 +175,13 @@ pub fn import(path: &Path, options: &ImportOptions) -> Result<Imported, ImportEr
     import_bytes(&stem(path), &bytes, options)
 }
 
+/// The name and the digest of the model at `path`, which nothing has to be known for.
+pub fn digest_of(path: &Path) -> Result<(String, String), ImportError> {
+    let bytes = file::map(path)?;
+    let model = decode::decode(&bytes)?;
+    Ok((stem(path), digest::digest(&model)))
+}
+
 /// Reads a model from memory, under the given name.
 pub fn import_bytes(
     name: &str,

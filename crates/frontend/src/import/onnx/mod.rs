@@ -84,8 +84,8 @@ pub use examine::{Examined, Header, Outcome, Output, examine, examine_bytes};
 pub use file::map;
 pub use foreign::Format;
 pub use lower::{
-    Contradiction, Convolutions, Folded, Heads, ImportOptions, Imported, NodeEdit, Warning, import,
-    import_bytes,
+    Contradiction, Convolutions, Folded, Heads, ImportOptions, Imported, NodeEdit, Warning,
+    digest_of, import, import_bytes,
 };
 pub use program::{
     Attribute, Call, Elements, Program, ProgramValue, StoredTensor, ValueId, Weight, load,

@@ -13,7 +13,7 @@ use paracompile_plan::plan::OperatorRef;
 
 use crate::ir::{DataType, Shape, TensorId, WeightRef};
 
-use super::assemble::{Assembled, reference};
+use super::assemble::{Assembled, declared_inputs, reference};
 use super::attributes::{Attributes, Form};
 use super::batch_norm::{ScaledFilter, ShiftedBias};
 use super::link::{Links, Origin, Slot};
@@ -33,6 +33,9 @@ pub struct Program {
     pub values: Vec<ProgramValue>,
     /// The value of every tensor of the graph, by the index of its id.
     pub tensors: Vec<ValueId>,
+    /// The values of the inputs that the file declares, in its order, those of known extents too whose elements nothing
+    /// reads.
+    pub inputs: Vec<ValueId>,
     /// The values of the outputs that the file declares, in its order, constant ones too.
     pub outputs: Vec<ValueId>,
     /// What every operator of the graph computes, by the index of its id.
@@ -190,6 +193,7 @@ pub fn load_bytes(
         imported,
         values: parts.values,
         tensors: parts.tensors,
+        inputs: parts.inputs,
         outputs: parts.outputs,
         calls: parts.calls,
         constants: parts.constants,
@@ -209,6 +213,7 @@ pub(super) struct Known<'k> {
 struct Parts {
     values: Vec<ProgramValue>,
     tensors: Vec<ValueId>,
+    inputs: Vec<ValueId>,
     outputs: Vec<ValueId>,
     calls: Vec<Call>,
     constants: Vec<Call>,
@@ -261,6 +266,9 @@ impl Parts {
                 .map(|slot| reader.value(slot))
                 .collect(),
             tensors: assembled.slots.clone(),
+            inputs: declared_inputs(known.links)
+                .filter(|&slot| propagated.values[slot].is_some())
+                .collect(),
             outputs,
             calls,
             constants,

@@ -251,7 +251,24 @@ impl Walk<'_, '_> {
                         }),
                     }
                 }
-                Origin::Input(_) => unread.push(self.links.names[slot].clone().into_owned()),
+                Origin::Input(index) => {
+                    unread.push(self.links.names[slot].clone().into_owned());
+                    let mut open = Vec::new();
+                    let declared = symbols::input(
+                        &self.graph.input[index],
+                        &mut self.hints.apart(),
+                        &mut open,
+                    );
+                    // Whoever executes the model may be given it.
+                    if let (Ok((dtype, shape)), true) = (declared, open.is_empty()) {
+                        self.known.values[slot] = Some(Value {
+                            dtype,
+                            shape,
+                            data: None,
+                            constant: false,
+                        });
+                    }
+                }
                 Origin::Constant(_) | Origin::Node(_) | Origin::Parameter | Origin::Broken => {}
             }
         }

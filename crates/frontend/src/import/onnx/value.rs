@@ -276,6 +276,24 @@ pub(super) fn strides(extents: &[u64]) -> Vec<u64> {
     strides
 }
 
+/// The larger of two numbers; what is not a number stays, which `f64::max` would drop.
+pub(super) fn larger(left: f64, right: f64) -> f64 {
+    if left >= right || left.is_nan() {
+        left
+    } else {
+        right
+    }
+}
+
+/// The smaller of two numbers; what is not a number stays.
+pub(super) fn smaller(left: f64, right: f64) -> f64 {
+    if left <= right || left.is_nan() {
+        left
+    } else {
+        right
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

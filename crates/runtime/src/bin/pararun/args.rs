@@ -127,12 +127,9 @@ pub(crate) struct PlanArgs {
     pub(crate) model: PathBuf,
     #[command(flatten)]
     pub(crate) sources: SourceArgs,
-    /// The device of a processor: its index, cpu or gpu, or a part of its name; with /UNITS a part of it with so many compute units. Repeat for several; `pararun devices` lists devices
+    /// The device of a processor: its index, cpu or gpu, or a part of its name; with /UNITS a part of it with so many compute units. Repeat for several, also for processors that this plan does not use: the parts of a device are cut in the order of the maps. `pararun devices` lists devices
     #[arg(long, value_name = "NAME=DEVICE[/UNITS]")]
     pub(crate) map: Vec<DeviceMap>,
-    /// Allow maps of processors that the plan does not use: parts of a device are made for them all the same
-    #[arg(long)]
-    pub(crate) spare_maps: bool,
     /// An input, a .npy file or a tensor of ONNX (.pb): in the model's order, or by name; repeat for several. Without any, inputs are random
     #[arg(long, value_name = "[NAME=]FILE")]
     pub(crate) input: Vec<String>,
@@ -354,7 +351,7 @@ pub(crate) struct BenchArgs {
     /// What to measure; both without any
     #[arg(value_enum)]
     pub(crate) what: Option<Bench>,
-    /// Only what has this in its name
+    /// Only what has this in its name, in small letters or capitals
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub(crate) only: String,
     /// The device: its index, cpu or gpu, or a part of its name

@@ -30,8 +30,8 @@ pub(crate) struct Ready {
     pub(crate) random: Option<RandomWeights>,
 }
 
-/// Reads a plan and all that it needs, or says the first thing that it lacks.
-pub(crate) fn ready(args: &PlanArgs) -> Result<Ready, Failure> {
+/// Reads a plan and all that it needs, or says the first thing that it lacks; notes are for people, unless `quiet`.
+pub(crate) fn ready(args: &PlanArgs, quiet: bool) -> Result<Ready, Failure> {
     let plan = read_plan(&args.plan).map_err(|error| problems::plan(&error, &args.plan))?;
     let model = load_model(&plan, &args.model, &args.sources.kernel_dir)
         .map_err(|error| problems::model(&error, &args.plan, &args.model))?;
@@ -47,19 +47,12 @@ pub(crate) fn ready(args: &PlanArgs) -> Result<Ready, Failure> {
         }
         (Model::Network(_), None) | (Model::Kernels(_), _) => None,
     };
-    let mut processors: Vec<String> = plan
-        .processors
-        .iter()
-        .map(|processor| processor.name.clone())
-        .collect();
-    let used = processors.len();
-    if args.spare_maps {
-        let mapped = args.map.iter().map(|map| map.processor.clone());
-        let spare: Vec<String> = mapped.filter(|name| !processors.contains(name)).collect();
-        processors.extend(spare);
+    let processors = plan.processors.iter();
+    let processors: Vec<String> = processors.map(|processor| processor.name.clone()).collect();
+    let binding = bind(&processors, &args.map).map_err(|error| problems::bind(&error))?;
+    if !quiet {
+        tell_spare(&binding, "the plan does");
     }
-    let mut binding = bind(&processors, &args.map).map_err(|error| problems::bind(&error))?;
-    binding.processors.truncate(used);
     Ok(Ready {
         plan,
         model,
@@ -82,9 +75,19 @@ pub(crate) fn inputs(
     inputs.map_err(|error| problems::input(&error))
 }
 
+/// Says which maps are of processors that nothing uses: perhaps a name is misspelt.
+pub(crate) fn tell_spare(binding: &Binding, nobody: &str) {
+    if !binding.spare.is_empty() {
+        let spare = binding.spare.join(", ");
+        terminal::note(&terminal::printable(&format!(
+            "note: {nobody} not use {spare}, which keeps its part of the device"
+        )));
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
-    let ready = ready(&args.plan)?;
+    let ready = ready(&args.plan, false)?;
     let head = ["processor", "device", "units", "queues", "tasks"];
     let rows = ready.binding.processors.iter().map(|processor| {
         let queues = ready.plan.queues.iter();

@@ -7,6 +7,11 @@ use crate::terminal;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
+/// Whether the user has interrupted the program.
+pub(crate) fn asked() -> bool {
+    ASKED.load(Ordering::SeqCst)
+}
+
 /// Listens for interrupts from now on, and returns the flag that one sets.
 pub(crate) fn listen() -> Result<&'static AtomicBool, Failure> {
     ctrlc::set_handler(|| {

@@ -7,6 +7,7 @@ mod check;
 mod devices;
 mod failure;
 mod interrupt;
+mod outputs;
 mod problems;
 mod profile;
 mod run;
@@ -17,6 +18,7 @@ mod test;
 mod tune;
 mod validate;
 mod weights;
+mod words;
 
 use std::process::ExitCode;
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -9,21 +10,31 @@ use std::time::Duration;
 
 use paracompile_frontend::import::kernels::{KernelOptions, is_kernel_graph};
 use paracompile_frontend::import::onnx::{Heads, ImportOptions, load};
+use paracompile_plan::{writable, writable_folder};
 use paracompile_runtime::bind::{DeviceMap, bind};
 use paracompile_runtime::opencl::{DeviceKind, devices};
 use paracompile_runtime::profile::{
     ProfileError, ProfileFiles, ProfileReport, ProfileRequest, ProfiledKernels, ProfiledModel,
-    ProfiledProcessor, Progress, profile, save,
+    ProfiledProcessor, Progress, other_load, profile, save,
 };
 use paracompile_runtime::users::{KernelProgram, kernel_inputs};
 
 use crate::args::ProfileArgs;
 use crate::failure::{Failure, Kind};
-use crate::{problems, table, terminal};
+use crate::words::time;
+use crate::{outputs, problems, table, terminal};
 
 /// Runs the command.
 pub(crate) fn run(args: &ProfileArgs, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
     let name = name(args)?;
+    let folder = args
+        .costs_dir
+        .clone()
+        .unwrap_or_else(|| args.out.with_extension("costs"));
+    outputs::distinct(&[
+        ("--out", Some(&args.out)),
+        ("--costs-dir", args.costs_dir.as_deref()),
+    ])?;
     let (models, graphs) = models(args)?;
     let maps = if args.device.is_empty() {
         every_device()?
@@ -32,7 +43,12 @@ pub(crate) fn run(args: &ProfileArgs, interrupted: &AtomicBool) -> Result<ExitCo
     };
     check_processors(&maps)?;
     let names: Vec<String> = maps.iter().map(|map| map.processor.clone()).collect();
-    let binding = bind(&names, &maps).map_err(|error| problems::bind(&error))?;
+    let binding = bind(&names, &maps)
+        .map_err(|error| problems::bound_by("--device", "the profile", &error))?;
+    // An hour of measurements should not end at a file that cannot be written.
+    writable(&args.out)
+        .and_then(|()| writable_folder(&folder))
+        .map_err(|error| Failure::from_error(Kind::File, &error))?;
     let bound = binding.processors.iter().zip(&maps);
     let request = ProfileRequest {
         name,
@@ -44,16 +60,15 @@ pub(crate) fn run(args: &ProfileArgs, interrupted: &AtomicBool) -> Result<ExitCo
         budget: Duration::from_secs(args.budget),
         queues: usize::from(args.queues),
     };
+    if let Some(notice) = other_load().filter(|_| !args.quiet) {
+        terminal::note(&format!("warning: {notice}"));
+    }
     let progress = terminal::Progress::new(args.quiet || args.json);
     let mut show = |at: &Progress| progress.show(&format!("{}/{}  {}", at.done, at.of, at.what));
     let profiled = profile(&request, &mut show, interrupted);
     progress.clear();
     let profiled = profiled.map_err(|error| failure(&error))?;
-    let folder = args
-        .costs_dir
-        .clone()
-        .unwrap_or_else(|| args.out.with_extension("costs"));
-    let files = save(&profiled, &args.out, &folder).map_err(|error| failure(&error))?;
+    let saved = save(&profiled, &args.out, &folder);
     let report = &profiled.report;
     let text = if args.json {
         let text = serde_json::to_string_pretty(report);
@@ -61,9 +76,11 @@ pub(crate) fn run(args: &ProfileArgs, interrupted: &AtomicBool) -> Result<ExitCo
     } else if args.quiet {
         String::new()
     } else {
-        summary(args, report, &files)
+        summary(args, report, saved.as_ref().ok())
     };
     let printed = terminal::printed(&text)?;
+    // What was measured is told even where it cannot be kept.
+    saved.map_err(|error| failure(&error))?;
     if report.interrupted {
         return Err(Failure::new(
             Kind::Interrupted,
@@ -194,7 +211,7 @@ fn failure(error: &ProfileError) -> Failure {
         ProfileError::Opencl(error) => problems::opencl(error),
         ProfileError::Kernels(error) => problems::run(error, Path::new("the kernel graph")),
         ProfileError::NoProcessor => Failure::from_error(Kind::Device, error),
-        ProfileError::NothingSupported(_) => Failure::from_error(Kind::Model, error),
+        ProfileError::NothingMeasured(_) => Failure::from_error(Kind::Model, error),
         ProfileError::Interrupted => Failure::from_error(Kind::Interrupted, error),
         ProfileError::Write(_) | ProfileError::Folder { .. } => {
             Failure::from_error(Kind::File, error)
@@ -205,7 +222,7 @@ fn failure(error: &ProfileError) -> Failure {
 }
 
 /// What a person wants to know of a measurement.
-fn summary(args: &ProfileArgs, report: &ProfileReport, files: &ProfileFiles) -> String {
+fn summary(args: &ProfileArgs, report: &ProfileReport, files: Option<&ProfileFiles>) -> String {
     let mut text = String::new();
     let head = [
         "processor",
@@ -267,7 +284,7 @@ fn summary(args: &ProfileArgs, report: &ProfileReport, files: &ProfileFiles) -> 
     for (one, other, seconds) in &report.hops {
         let _ = writeln!(
             text,
-            "{one} waits for {other}: {}, which plans count nothing",
+            "a wait between {one} and {other}: {}, which plans do not count",
             time(*seconds)
         );
     }
@@ -281,35 +298,45 @@ fn summary(args: &ProfileArgs, report: &ProfileReport, files: &ProfileFiles) -> 
     for notice in &report.notices {
         let _ = writeln!(text, "note: {notice}");
     }
-    let _ = writeln!(
-        text,
-        "\nmeasured in {:.0} s; written to {}",
-        report.seconds,
-        files.profile.display()
-    );
+    let _ = write!(text, "\nmeasured in {:.0} s", report.seconds);
+    let Some(files) = files else {
+        text.push('\n');
+        return text;
+    };
+    let _ = writeln!(text, "; written to {}", files.profile.display());
     // Files of costs are in this order.
     let (graphs, networks): (Vec<_>, Vec<_>) =
         args.models.iter().partition(|path| is_kernel_graph(path));
     for (model, costs) in networks.into_iter().chain(graphs).zip(&files.costs) {
-        let _ = writeln!(text, "  {}", command(model, &files.profile, costs));
+        let _ = writeln!(text, "  {}", command(args, model, &files.profile, costs));
     }
     text
 }
 
-fn command(model: &Path, profile: &Path, costs: &Path) -> String {
-    format!(
-        "paracompile {} --soc {} --costs {}",
-        model.display(),
-        profile.display(),
-        costs.display()
-    )
+/// The command that maps a model with its costs, which hold for the options that they were measured with alone.
+fn command(args: &ProfileArgs, model: &Path, profile: &Path, costs: &Path) -> String {
+    let [model, profile, costs] =
+        [model, profile, costs].map(|path| quoted(&path.display().to_string()));
+    let mut text = format!("paracompile {model} --soc {profile} --costs {costs}");
+    for (name, extent) in &args.dims {
+        let _ = write!(text, " --dim {}", quoted(&format!("{name}={extent}")));
+    }
+    match args.expose_heads {
+        Some(NonZeroU64::MAX) => text.push_str(" --expose-heads"),
+        Some(most) => {
+            let _ = write!(text, " --expose-heads={most}");
+        }
+        None => {}
+    }
+    text
 }
 
-/// A time with its unit.
-fn time(seconds: f64) -> String {
-    match seconds {
-        long if long >= 1.0 => format!("{long:.2} s"),
-        short if short >= 1e-3 => format!("{:.2} ms", 1e3 * short),
-        tiny => format!("{:.2} us", 1e6 * tiny),
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }

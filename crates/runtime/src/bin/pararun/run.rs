@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use paracompile_frontend::import::onnx::{Program, ValueId};
-use paracompile_plan::{Bytes, Nanoseconds, Plan, write_json};
+use paracompile_plan::measured::Measured;
+use paracompile_plan::{Bytes, Nanoseconds, Plan, counted, writable, writable_folder, write_json};
 use paracompile_runtime::bind::{Binding, BoundProcessor};
 use paracompile_runtime::execute::Bound;
 use paracompile_runtime::input::{HostTensor, write_outputs};
@@ -23,17 +24,37 @@ use paracompile_runtime::weights::RandomWeights;
 use crate::args::{Pace, RunArgs};
 use crate::check::{Ready, ready};
 use crate::failure::{Failure, Kind};
-use crate::{problems, table, terminal};
+use crate::words::{NOTHING, rate};
+use crate::{outputs, problems, table, terminal};
 
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
+    outputs::distinct(&[
+        ("--measured", args.measured.as_deref()),
+        (
+            "--trace",
+            args.trace.as_ref().map(|(path, _)| path.as_path()),
+        ),
+        ("--output", args.output.as_deref()),
+    ])?;
     let Ready {
         plan,
         model,
         binding,
         inputs,
         random,
-    } = ready(&args.plan)?;
+    } = ready(&args.plan, args.quiet)?;
+    // A run should not end at a file that cannot be written.
+    for path in args
+        .measured
+        .iter()
+        .chain(args.trace.as_ref().map(|(path, _)| path))
+    {
+        writable(path).map_err(|error| Failure::from_error(Kind::File, &error))?;
+    }
+    if let Some(folder) = &args.output {
+        writable_folder(folder).map_err(|error| Failure::from_error(Kind::File, &error))?;
+    }
     let progress = terminal::Progress::new(args.quiet || args.json);
     let constants = match &model {
         Model::Network(program) => {
@@ -68,7 +89,6 @@ pub(crate) fn run(args: &RunArgs, interrupted: &AtomicBool) -> Result<ExitCode, 
     let done = run_plan(&task, &bound, &inputs, &options, interrupted);
     progress.clear();
     let run = done.map_err(|error| problems::run(&error, &args.plan.plan))?;
-    write_files(args, &plan, &model, &constants, &run)?;
     let text = if args.json {
         let text = serde_json::to_string_pretty(&run.measured);
         text.map_err(|error| Failure::from_error(Kind::Bug, &error))? + "\n"
@@ -78,10 +98,12 @@ pub(crate) fn run(args: &RunArgs, interrupted: &AtomicBool) -> Result<ExitCode, 
         report(&plan, &run)
     };
     let printed = terminal::printed(&text)?;
+    // What was measured is told even where it cannot be kept.
+    write_files(args, &plan, &program, &constants, &run)?;
     if run.measured.interrupted {
         return Err(Failure::new(
             Kind::Interrupted,
-            format!("interrupted after {} frames", run.measured.frames),
+            format!("interrupted after {}", frames(run.measured.frames)),
         ));
     }
     Ok(printed)
@@ -102,7 +124,7 @@ pub(crate) fn weights(
         Some(bytes) => Ok(Some(bytes)),
         None => file(value),
     };
-    constants(program, &solo, &mut source).map_err(|error| Failure::from_error(Kind::Model, &error))
+    constants(program, &solo, &mut source).map_err(|error| problems::constants(&error))
 }
 
 /// Processors as the library takes them.
@@ -185,11 +207,12 @@ fn report(plan: &Plan, run: &Run) -> String {
         .collect();
     let _ = writeln!(
         text,
-        "{}: {} on {}, {} frames",
+        "{}: {} on {}, {} {}",
         measured.model,
         plan.strategy.name(),
         stages.join(" | "),
-        measured.frames
+        frames(measured.frames),
+        pace(measured.admission_interval_ns)
     );
     for (processor, device) in &measured.devices {
         let _ = writeln!(text, "  {processor}: {device}");
@@ -206,7 +229,7 @@ fn report(plan: &Plan, run: &Run) -> String {
             off(predicted.to_seconds(), measured.to_seconds()),
         )
     };
-    let nothing = || "-".to_owned();
+    let nothing = || NOTHING.to_owned();
     let mut rows = vec![
         time(
             "latency, one frame alone",
@@ -227,16 +250,19 @@ fn report(plan: &Plan, run: &Run) -> String {
             saturated,
         ));
     }
-    rows.push(time(
-        "interval",
-        plan.predicted.interval_ns,
-        measured.interval_ns,
-    ));
-    let rate = |interval: Nanoseconds| 1.0 / interval.to_seconds();
+    rows.push(match measured.interval_ns {
+        Some(interval) => time("interval", predicted.interval_ns, interval),
+        None => row(
+            "interval",
+            predicted.interval_ns.to_string(),
+            nothing(),
+            nothing(),
+        ),
+    });
     rows.push(row(
         "frames a second",
-        format!("{:.2}", rate(predicted.interval_ns)),
-        format!("{:.2}", rate(measured.interval_ns)),
+        rate(Some(predicted.interval_ns)),
+        rate(measured.interval_ns),
         nothing(),
     ));
     for (index, (stage, times)) in plan.stages.iter().zip(&measured.stages).enumerate() {
@@ -266,15 +292,32 @@ fn report(plan: &Plan, run: &Run) -> String {
         &["", "predicted", "measured", "predicted is"],
         rows,
     ));
+    text.push_str(&costs(measured));
+    text
+}
+
+fn frames(count: u32) -> String {
+    counted(count as usize, "frame")
+}
+
+/// When the frames of a stream were admitted.
+fn pace(interval: Option<Nanoseconds>) -> String {
+    interval.map_or_else(
+        || "as fast as the first stage takes them".to_owned(),
+        |interval| format!("admitted every {interval}"),
+    )
+}
+
+/// What a frame costs the host, and the plan memory.
+fn costs(measured: &Measured) -> String {
     let commands = measured.commands.max(1);
     let each = Nanoseconds::new(measured.enqueue_ns.count() / u64::from(commands));
-    let _ = writeln!(
-        text,
-        "\nhost: {} to enqueue the {commands} commands of a frame, {each} each\nmemory: {} allocated",
+    format!(
+        "\nhost: {} to enqueue the {} of a frame, {each} each\nmemory: {} allocated\n",
         measured.enqueue_ns,
+        counted(commands as usize, "command"),
         Bytes::new(measured.allocated_bytes)
-    );
-    text
+    )
 }
 
 /// How far a prediction is off.
@@ -283,6 +326,6 @@ fn off(predicted: f64, measured: f64) -> String {
     if error.is_finite() {
         format!("{:+.1}%", 100.0 * error)
     } else {
-        "-".to_owned()
+        NOTHING.to_owned()
     }
 }

@@ -3,9 +3,8 @@
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use paracompile_runtime::bind::{BindError, DeviceMap, bind};
+use paracompile_runtime::bind::find;
 use paracompile_runtime::check::{Outcome, run_folder};
-use paracompile_runtime::opencl::DeviceInfo;
 use paracompile_runtime::solo::Solo;
 use serde_json::json;
 
@@ -15,7 +14,7 @@ use crate::{problems, terminal};
 
 /// Runs the command: exit code 1 unless all pass.
 pub(crate) fn run(args: &TestArgs, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
-    let device = device(&args.device).map_err(|error| problems::bind(&error))?;
+    let device = find(&args.device).map_err(|error| problems::bind(&error))?;
     let solo = Solo::new(&device).map_err(|error| problems::opencl(&error))?;
     let mut all_pass = true;
     for folder in &args.folders {
@@ -35,16 +34,4 @@ pub(crate) fn run(args: &TestArgs, interrupted: &AtomicBool) -> Result<ExitCode,
         terminal::printed(&format!("{line}\n"))?;
     }
     Ok(ExitCode::from(u8::from(!all_pass)))
-}
-
-/// The device that is meant, as in a map.
-pub(crate) fn device(wanted: &str) -> Result<DeviceInfo, BindError> {
-    let processor = "device".to_owned();
-    let map = DeviceMap {
-        processor: processor.clone(),
-        device: wanted.to_owned(),
-        units: None,
-    };
-    let mut binding = bind(&[processor], &[map])?;
-    Ok(binding.processors.remove(0).device)
 }

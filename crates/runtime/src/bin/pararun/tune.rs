@@ -3,14 +3,16 @@
 use std::fmt::Write;
 use std::process::ExitCode;
 
-use paracompile_runtime::bench::{BenchError, convolutions, products};
+use paracompile_runtime::bench::{
+    BenchError, convolution_names, convolutions, meant, product_names, products,
+};
+use paracompile_runtime::bind::find;
 use paracompile_runtime::opencl::DeviceInfo;
 use paracompile_runtime::solo::Solo;
 use paracompile_runtime::tune::{self, TuneError};
 
 use crate::args::{Bench, BenchArgs, TuneArgs};
 use crate::failure::{Failure, Kind};
-use crate::test::device;
 use crate::{problems, terminal};
 
 /// Runs `pararun tune`.
@@ -30,13 +32,33 @@ pub(crate) fn tune(args: &TuneArgs) -> Result<ExitCode, Failure> {
 
 /// Runs `pararun bench`.
 pub(crate) fn bench(args: &BenchArgs) -> Result<ExitCode, Failure> {
-    let device = device(&args.device).map_err(|error| problems::bind(&error))?;
-    let wants = |what: Bench| args.what.is_none_or(|wanted| wanted == what);
-    if wants(Bench::Products) {
+    let names = |what: Bench| {
+        let names = match what {
+            Bench::Products => product_names(),
+            Bench::Convolutions => convolution_names(),
+        };
+        names
+            .into_iter()
+            .filter(move |_| args.what.is_none_or(|wanted| wanted == what))
+    };
+    let has = |what: Bench| names(what).any(|name| meant(&name, &args.only));
+    let wants = [Bench::Products, Bench::Convolutions].map(has);
+    if wants == [false, false] {
+        let all: Vec<String> = names(Bench::Products)
+            .chain(names(Bench::Convolutions))
+            .collect();
+        let message = format!(
+            "--only {}: nothing that is measured has this in its name",
+            args.only
+        );
+        return Err(Failure::new(Kind::Input, message).with_help(all.join("\n")));
+    }
+    let device = find(&args.device).map_err(|error| problems::bind(&error))?;
+    if wants[0] {
         let report = products(&device, &args.only).map_err(|error| benchmark(&error))?;
         terminal::printed(&format!("{report}\n"))?;
     }
-    if wants(Bench::Convolutions) {
+    if wants[1] {
         let report = convolutions(&device, &args.only).map_err(|error| benchmark(&error))?;
         terminal::printed(&format!("{report}\n"))?;
     }
@@ -50,7 +72,7 @@ fn devices(wanted: &[String]) -> Result<Vec<DeviceInfo>, Failure> {
     }
     wanted
         .iter()
-        .map(|wanted| device(wanted).map_err(|error| problems::bind(&error)))
+        .map(|wanted| find(wanted).map_err(|error| problems::bind(&error)))
         .collect()
 }
 

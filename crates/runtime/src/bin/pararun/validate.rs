@@ -4,7 +4,7 @@ use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use paracompile_plan::measured::Measured;
-use paracompile_plan::write_json;
+use paracompile_plan::{counted, writable, write_json};
 use paracompile_runtime::bind::bind;
 use paracompile_runtime::model::load_model;
 use paracompile_runtime::validate::{
@@ -13,13 +13,22 @@ use paracompile_runtime::validate::{
 use paracompile_runtime::weights::WeightSource;
 
 use crate::args::ValidateArgs;
+use crate::check::tell_spare;
 use crate::failure::{Failure, Kind};
-use crate::{check, problems, table, terminal};
+use crate::words::{NOTHING, time};
+use crate::{check, outputs, problems, table, terminal};
 
 /// Runs the command.
 pub(crate) fn run(args: &ValidateArgs, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
+    outputs::distinct(&[
+        ("--out", args.out.as_deref()),
+        ("--fidelity", args.fidelity.as_deref()),
+    ])?;
+    for path in args.fidelity.iter().chain(&args.out) {
+        writable(path).map_err(|error| Failure::from_error(Kind::File, &error))?;
+    }
     let (front, candidates) = candidates(&args.directory)
-        .map_err(|error| Failure::from_error(Kind::Plan, &error).at(&args.directory))?;
+        .map_err(|error| problems::directory(&error, &args.directory))?;
     let Some(first) = candidates.first() else {
         return Err(Failure::new(Kind::Plan, "no plans to run").at(&args.directory));
     };
@@ -27,8 +36,8 @@ pub(crate) fn run(args: &ValidateArgs, interrupted: &AtomicBool) -> Result<ExitC
     let progress = terminal::Progress::new(args.quiet);
     if !args.json && !args.quiet {
         terminal::note(&format!(
-            "{} plans; SHA-256 of their predictions, before any runs: {predictions}",
-            candidates.len()
+            "{}; SHA-256 of the predictions, before anything runs: {predictions}",
+            counted(candidates.len(), "plan")
         ));
     }
     let model = load_model(&first.plan, &args.model, &args.sources.kernel_dir)
@@ -48,7 +57,10 @@ pub(crate) fn run(args: &ValidateArgs, interrupted: &AtomicBool) -> Result<ExitC
             processors.push(processor.name.clone());
         }
     }
-    bind(&processors, &args.map).map_err(|error| problems::bind(&error))?;
+    let binding = bind(&processors, &args.map).map_err(|error| problems::bind(&error))?;
+    if !args.quiet {
+        tell_spare(&binding, "the plans do");
+    }
     let mut validated = Vec::new();
     let mut failed = Vec::new();
     for (index, candidate) in candidates.iter().enumerate() {
@@ -62,20 +74,16 @@ pub(crate) fn run(args: &ValidateArgs, interrupted: &AtomicBool) -> Result<ExitC
             break;
         }
         match measure(args, candidate) {
-            Ok(measured) => validated.push(Validated::new(candidate, &measured)),
+            Ok(plan) => validated.push(plan),
+            // A terminal interrupts the plan that runs too.
+            Err(_) if interrupted.load(Ordering::Relaxed) => break,
             Err(why) => failed.push((candidate.file.clone(), why)),
         }
     }
     progress.clear();
-    let complete = validated.len() + failed.len();
+    let (measured, all) = (validated.len(), candidates.len());
+    let complete = measured + failed.len();
     let validation = Validation::new(&front, predictions, validated);
-    if let Some(path) = &args.fidelity {
-        write_json(path, &validation.fidelity())
-            .map_err(|error| Failure::from_error(Kind::File, &error))?;
-    }
-    if let Some(path) = &args.out {
-        write_json(path, &validation).map_err(|error| Failure::from_error(Kind::File, &error))?;
-    }
     let text = if args.json {
         let text = serde_json::to_string_pretty(&validation);
         text.map_err(|error| Failure::from_error(Kind::Bug, &error))? + "\n"
@@ -83,23 +91,41 @@ pub(crate) fn run(args: &ValidateArgs, interrupted: &AtomicBool) -> Result<ExitC
         report(&validation)
     };
     let printed = terminal::printed(&text)?;
+    // What was measured is told even where it cannot be kept.
+    let files = [&args.fidelity, &args.out];
+    for path in files.into_iter().flatten().filter(|_| measured < all) {
+        terminal::note(&if measured == 0 {
+            format!("no plan was measured: {} is not written", path.display())
+        } else {
+            format!("{} holds {measured} of {all} plans", path.display())
+        });
+    }
+    if let Some(path) = args.fidelity.as_ref().filter(|_| measured > 0) {
+        write_json(path, &validation.fidelity())
+            .map_err(|error| Failure::from_error(Kind::File, &error))?;
+    }
+    if let Some(path) = args.out.as_ref().filter(|_| measured > 0) {
+        write_json(path, &validation).map_err(|error| Failure::from_error(Kind::File, &error))?;
+    }
     if !failed.is_empty() && !interrupted.load(Ordering::Relaxed) {
         let lines: Vec<String> = failed
             .iter()
             .map(|(file, why)| format!("{file}: {why}"))
             .collect();
-        let message = format!("{} of {} plans did not run", failed.len(), candidates.len());
+        let all = counted(candidates.len(), "plan");
+        let message = format!("{} of {all} did not run", failed.len());
         return Err(Failure::new(Kind::Device, message).with_help(lines.join("\n")));
     }
     if complete < candidates.len() {
-        let message = format!("interrupted after {complete} of {} plans", candidates.len());
+        let all = counted(all, "plan");
+        let message = format!("interrupted after {measured} of {all}");
         return Err(Failure::new(Kind::Interrupted, message));
     }
     Ok(printed)
 }
 
 /// Runs a plan in a process of its own: a driver that crashes costs one plan, and none finds the leavings of another.
-fn measure(args: &ValidateArgs, candidate: &Candidate) -> Result<Measured, String> {
+fn measure(args: &ValidateArgs, candidate: &Candidate) -> Result<Validated, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(program);
     command
@@ -116,10 +142,11 @@ fn measure(args: &ValidateArgs, candidate: &Candidate) -> Result<Measured, Strin
     for map in &args.map {
         command.args(["--map", &map.to_string()]);
     }
-    command.arg("--spare-maps");
     let done = command.output().map_err(|error| error.to_string())?;
     if done.status.success() {
-        return serde_json::from_slice(&done.stdout).map_err(|error| error.to_string());
+        let measured: Result<Measured, _> = serde_json::from_slice(&done.stdout);
+        let measured = measured.map_err(|error| error.to_string())?;
+        return Validated::new(candidate, &measured).ok_or_else(|| "too few frames".to_owned());
     }
     let said = String::from_utf8_lossy(&done.stderr);
     let said: Vec<&str> = said
@@ -131,21 +158,20 @@ fn measure(args: &ValidateArgs, candidate: &Candidate) -> Result<Measured, Strin
 }
 
 fn report(validation: &Validation) -> String {
-    let milliseconds =
-        |pair: Pair| format!("{:.2} / {:.2}", pair.predicted * 1e3, pair.measured * 1e3);
+    let times = |pair: Pair| format!("{} / {}", time(pair.predicted), time(pair.measured));
+    let nothing = || NOTHING.to_owned();
     let rows = validation.plans.iter().map(|plan| {
         [
             plan.file.clone(),
-            milliseconds(plan.latency_s),
-            plan.saturated_latency_s
-                .map_or_else(|| "-".to_owned(), milliseconds),
+            times(plan.latency_s),
+            plan.saturated_latency_s.map_or_else(nothing, times),
             format!(
                 "{:.2} / {:.2}",
                 plan.throughput_fps.predicted, plan.throughput_fps.measured
             ),
         ]
     });
-    let head = ["plan", "latency, ms", "50th in stream, ms", "frames/s"];
+    let head = ["plan", "latency", "50th in stream", "frames/s"];
     let mut text = format!(
         "{} on {}: predicted / measured\n\n",
         validation.model, validation.soc
@@ -156,10 +182,10 @@ fn report(validation: &Validation) -> String {
         let percent = |value: f64| format!("{:.1}%", 100.0 * value);
         [
             name.to_owned(),
-            agreement.rmspe.map_or_else(|| "-".to_owned(), percent),
+            agreement.rmspe.map_or_else(nothing, percent),
             agreement
                 .spearman
-                .map_or_else(|| "-".to_owned(), |value| format!("{value:.3}")),
+                .map_or_else(nothing, |value| format!("{value:.3}")),
         ]
     };
     let rows = [

@@ -6,7 +6,7 @@ use paracompile_plan::OpClass;
 
 use super::super::Fault;
 use super::super::infer::{Effect, Produced, Rule, Site};
-use super::super::value::{Data, broadcast};
+use super::super::value::{Data, broadcast, larger, smaller};
 use crate::ir::DataType;
 
 const SIMPLE: u64 = 1;
@@ -47,7 +47,7 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("PRelu", prelu),
     ("Reciprocal", |site| evaluated(site, |_| None, f64::recip)),
     ("Relu", |site| {
-        evaluated(site, |value| Some(value.max(0)), |value| value.max(0.0))
+        evaluated(site, |value| Some(value.max(0)), |value| larger(value, 0.0))
     }),
     ("Round", |site| evaluated(site, Some, f64::round_ties_even)),
     ("Selu", transcendental),
@@ -145,7 +145,7 @@ fn clip(site: &Site<'_>) -> Result<Effect, Fault> {
                 Some(Data::Reals(
                     values
                         .iter()
-                        .map(|&value| value.max(low).min(high))
+                        .map(|&value| smaller(larger(value, low), high))
                         .collect(),
                 ))
             }
@@ -165,7 +165,7 @@ fn clip_by_attributes(site: &Site<'_>) -> Result<Effect, Fault> {
         Data::Reals(values) => {
             let clipped = values
                 .iter()
-                .map(|&value| value.max(f64::from(low)).min(f64::from(high)));
+                .map(|&value| smaller(larger(value, f64::from(low)), f64::from(high)));
             Some(Data::Reals(clipped.collect()))
         }
         Data::Integers(_) => None,

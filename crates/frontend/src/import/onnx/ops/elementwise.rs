@@ -6,7 +6,7 @@ use crate::ir::{DataType, Shape};
 
 use super::super::Fault;
 use super::super::infer::{Effect, Pass, Produced, Rule, Site};
-use super::super::value::{Data, Value, broadcast, broadcast_indices};
+use super::super::value::{Data, Value, broadcast, broadcast_indices, larger, smaller};
 
 pub(super) const RULES: &[(&str, Rule)] = &[
     ("Add", |site| {
@@ -40,11 +40,11 @@ pub(super) const RULES: &[(&str, Rule)] = &[
         comparison(site, |a, b| a <= b, |a, b| a <= b)
     }),
     ("Max", |site| {
-        arithmetic(site, |a, b| Some(a.max(b)), f64::max)
+        arithmetic(site, |a, b| Some(a.max(b)), larger)
     }),
     ("Mean", unevaluated),
     ("Min", |site| {
-        arithmetic(site, |a, b| Some(a.min(b)), f64::min)
+        arithmetic(site, |a, b| Some(a.min(b)), smaller)
     }),
     ("Mod", modulo),
     ("Mul", |site| {

@@ -6,20 +6,22 @@ use crate::ir::{DataType, Shape, Work};
 
 use super::super::Fault;
 use super::super::infer::{Effect, Produced, Rule, Site};
-use super::super::value::{Data, Value, broadcast_indices, elements, resolve_axis};
+use super::super::value::{
+    Data, Value, broadcast_indices, elements, larger, resolve_axis, smaller,
+};
 
 pub(super) const RULES: &[(&str, Rule)] = &[
     ("ArgMax", arg),
     ("ArgMin", arg),
     ("CumProd", cumulate),
     ("CumSum", cumulate),
-    ("ReduceL1", |site| reduce(site, &UNEVALUATED)),
-    ("ReduceL2", |site| reduce(site, &UNEVALUATED)),
-    ("ReduceLogSum", |site| reduce(site, &UNEVALUATED)),
+    ("ReduceL1", |site| reduce(site, &MAPPED)),
+    ("ReduceL2", |site| reduce(site, &MAPPED)),
+    ("ReduceLogSum", |site| reduce(site, &MAPPED)),
     ("ReduceLogSumExp", |site| reduce(site, &UNEVALUATED)),
     ("ReduceMax", |site| {
         let of_integers = |values: &[i64]| values.iter().copied().max();
-        let of_reals = |values: &[f64]| values.iter().copied().reduce(f64::max);
+        let of_reals = |values: &[f64]| values.iter().copied().reduce(larger);
         reduce(site, &Reduction::new(of_integers, of_reals))
     }),
     ("ReduceMean", |site| {
@@ -29,7 +31,7 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     }),
     ("ReduceMin", |site| {
         let of_integers = |values: &[i64]| values.iter().copied().min();
-        let of_reals = |values: &[f64]| values.iter().copied().reduce(f64::min);
+        let of_reals = |values: &[f64]| values.iter().copied().reduce(smaller);
         reduce(site, &Reduction::new(of_integers, of_reals))
     }),
     ("ReduceProd", |site| {
@@ -49,7 +51,7 @@ pub(super) const RULES: &[(&str, Rule)] = &[
             },
         )
     }),
-    ("ReduceSumSquare", |site| reduce(site, &UNEVALUATED)),
+    ("ReduceSumSquare", |site| reduce(site, &MAPPED)),
 ];
 
 /// A reduction of small constants, where shape arithmetic uses it, and when its axes became an operand.
@@ -57,7 +59,15 @@ struct Reduction {
     of_integers: fn(&[i64]) -> Option<i64>,
     of_reals: fn(&[f64]) -> Option<f64>,
     since: i64,
+    /// Whether an element alone is reduced to itself.
+    keeps_single: bool,
 }
+
+/// Norms, squares and logarithms, which change an element alone too.
+const MAPPED: Reduction = Reduction {
+    keeps_single: false,
+    ..UNEVALUATED
+};
 
 const UNEVALUATED: Reduction = Reduction::new(|_| None, |_| None);
 
@@ -70,6 +80,7 @@ impl Reduction {
             of_integers,
             of_reals,
             since: 18,
+            keeps_single: true,
         }
     }
 
@@ -108,12 +119,14 @@ fn reduce(site: &Site<'_>, reduction: &Reduction) -> Result<Effect, Fault> {
     let axes = site
         .integers_by_version("axes", 1, reduction.since)?
         .unwrap_or_default();
-    if axes.is_empty() && site.attributes.is_set("noop_with_empty_axes")? {
+    // Without axes each element is reduced alone, which keeps it where the operator maps no elements.
+    let is_alone = axes.is_empty() && site.attributes.is_set("noop_with_empty_axes")?;
+    if is_alone && reduction.keeps_single {
         return Ok(Effect::view(
             Produced::like(input).with_data(input.data.clone()),
         ));
     }
-    let mut is_reduced = vec![axes.is_empty(); rank];
+    let mut is_reduced = vec![axes.is_empty() && !is_alone; rank];
     for &axis in axes {
         is_reduced[resolve_axis(axis, rank)?] = true;
     }

@@ -8,6 +8,8 @@
     reason = "a failure of the device is a failure of the test"
 )]
 
+mod special_values;
+
 use std::collections::BTreeMap;
 
 use paracompile_frontend::import::onnx::{Attribute, Call, Elements};
@@ -167,15 +169,21 @@ impl Case {
             .collect()
     }
 
-    /// Holds the first result, on both kinds of devices, against a function of its indices.
-    fn agrees(&self, expected: impl Fn(&[usize]) -> f64) {
+    /// The first result on both kinds of devices, CPUs first.
+    fn firsts(&self) -> [(TargetKind, Vec<f32>); 2] {
         let device = devices()
             .expect("these tests need an OpenCL driver")
             .remove(0);
         let mut solo = Solo::new(&device).unwrap();
-        for kind in [TargetKind::Cpu, TargetKind::Gpu] {
+        [TargetKind::Cpu, TargetKind::Gpu].map(|kind| {
             solo.target.kind = kind;
-            let found = self.run(&solo).remove(0);
+            (kind, self.run(&solo).remove(0))
+        })
+    }
+
+    /// Holds the first result, on both kinds of devices, against a function of its indices.
+    fn agrees(&self, expected: impl Fn(&[usize]) -> f64) {
+        for (kind, found) in self.firsts() {
             for (position, index) in indices(&self.results[0]).enumerate() {
                 let (found, expected) = (f64::from(found[position]), expected(&index));
                 let allowed = 1e-5 + 1e-4 * expected.abs();
