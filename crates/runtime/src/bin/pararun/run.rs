@@ -99,7 +99,7 @@ pub(crate) fn run(args: &RunArgs, interrupted: &AtomicBool) -> Result<ExitCode, 
     };
     let printed = terminal::printed(&text)?;
     // What was measured is told even where it cannot be kept.
-    write_files(args, &plan, &program, &constants, &run)?;
+    write_files(args, &plan, &model, &constants, &run)?;
     if run.measured.interrupted {
         return Err(Failure::new(
             Kind::Interrupted,
