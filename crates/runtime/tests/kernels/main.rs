@@ -22,3 +22,5 @@ mod queues;
 mod refusals;
 
 mod policies;
+
+mod commands;

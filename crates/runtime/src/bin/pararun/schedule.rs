@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use paracompile_frontend::import::kernels::{Device, KernelOptions};
-use paracompile_plan::Nanoseconds;
+use paracompile_plan::{Nanoseconds, writable, writable_folder};
 use paracompile_runtime::bind::bind;
 use paracompile_runtime::execute::Sharing;
 use paracompile_runtime::input::write_outputs;
@@ -23,7 +23,7 @@ use serde::Serialize;
 use crate::args::{PolicyName, ScheduleArgs};
 use crate::failure::{Failure, Kind};
 use crate::run::bound;
-use crate::{problems, table, terminal};
+use crate::{outputs, problems, table, terminal};
 
 /// Runs the command.
 pub(crate) fn run(args: &ScheduleArgs, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
@@ -34,6 +34,15 @@ pub(crate) fn run(args: &ScheduleArgs, interrupted: &AtomicBool) -> Result<ExitC
             Kind::Model,
             "--cpu-heads is a matter of --policy clustering",
         ));
+    }
+    let trace = args.trace.as_ref().map(|(path, _)| path.as_path());
+    outputs::distinct(&[("--trace", trace), ("--output", args.output.as_deref())])?;
+    // A run should not end at a file that cannot be written.
+    if let Some(path) = trace {
+        writable(path).map_err(|error| Failure::from_error(Kind::File, &error))?;
+    }
+    if let Some(folder) = &args.output {
+        writable_folder(folder).map_err(|error| Failure::from_error(Kind::File, &error))?;
     }
     let options = KernelOptions {
         folders: args.sources.kernel_dir.clone(),
