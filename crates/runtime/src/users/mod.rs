@@ -1,6 +1,6 @@
 //! Kernel graphs: OpenCL kernels that a user wrote, beside the operators that we lower ourselves.
 //!
-//! [`KernelProgram`] is a graph with its sources; [`task`](KernelTask) says what a task of a plan launches, `resolve` finds it, and `judge`
+//! [`KernelProgram`] is a graph with its sources; `task` says what a task of a plan launches, `resolve` finds it, and `judge`
 //! compares it with what the device's compiler made of the source before anything runs.
 //! Kernels of users get plain `__global` pointers.
 

@@ -3,7 +3,7 @@
 //! [`import`] is the arrow: one of three formats is read into a [`Specification`] with its expressions as text, every launch is evaluated,
 //! and edges and dependencies link launches into a graph in topological order.
 //! Untrusted files are the normal case: every limit has a name in [`limits`], all problems of a file are told at once, and files are opened
-//! in [`library`] alone.
+//! in `library` alone.
 
 pub mod limits;
 
