@@ -20,6 +20,8 @@
 
 mod units;
 
+mod hexadecimal;
+
 mod op_class;
 
 pub mod plan;
@@ -39,6 +41,7 @@ mod write;
 mod check;
 
 pub use check::{FusionFault, List, Place, Violation, check, check_structure};
+pub use hexadecimal::hexadecimal;
 pub use kind::FileKind;
 pub use op_class::{OpClass, UnknownClass};
 pub use plan::Plan;

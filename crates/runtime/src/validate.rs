@@ -3,12 +3,11 @@
 //! The predictions are digested before anything runs, so that nobody can change them afterwards unnoticed.
 //! Errors are relative to what was measured, as in Para-Pipe (section V-B): the root of their mean square.
 
-use std::fmt::Write;
 use std::path::Path;
 
 use paracompile_plan::front::Front;
 use paracompile_plan::measured::Measured;
-use paracompile_plan::{Nanoseconds, Plan, ReadError, read_front, read_plan};
+use paracompile_plan::{Nanoseconds, Plan, ReadError, hexadecimal, read_front, read_plan};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -61,15 +60,6 @@ pub fn digest_of_predictions(candidates: &[Candidate]) -> String {
 /// SHA-256 of a file.
 pub fn digest_of_file(path: &Path) -> std::io::Result<String> {
     std::fs::read(path).map(|bytes| hexadecimal(&Sha256::digest(bytes)))
-}
-
-/// Bytes as text.
-pub fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// A figure predicted and measured.

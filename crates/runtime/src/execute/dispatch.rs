@@ -137,7 +137,7 @@ fn enqueue(
     let after = step.after.iter().filter_map(|task| task.handle());
     let after: Result<Vec<cl_event>, i32> = after.collect();
     let after = match (step.is_ready.get().copied().unwrap_or(Ok(())), after) {
-        (Err(code), _) | (Ok(()), Err(code)) => return step.launched.cancelled(code),
+        (Err(_), _) | (Ok(()), Err(_)) => return step.launched.cancelled(),
         (Ok(()), Ok(after)) => after,
     };
     let watcher = prepared.watchers[step.queue as usize].as_ref();

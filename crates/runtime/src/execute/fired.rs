@@ -52,10 +52,8 @@ enum State {
     /// Not enqueued yet, and who wants to know of its end.
     Waiting(Vec<Callback>),
     Enqueued(Events),
-    /// It could not be enqueued; the reason is told once.
+    /// It could not be enqueued, for a reason that is told once; without one, since something that it waits for failed.
     Refused(Option<OpenclError>),
-    /// Something that it waits for failed.
-    Cancelled(i32),
 }
 
 impl Default for State {
@@ -65,7 +63,7 @@ impl Default for State {
 }
 
 /// What those who wait for it are told then.
-const WAITED_FOR_A_FAILURE: i32 = -14;
+pub(super) const WAITED_FOR_A_FAILURE: i32 = -14;
 
 impl Launched {
     /// It was enqueued, or could not be; `watcher` is that of its queue.
@@ -77,22 +75,22 @@ impl Launched {
         let (next, last) = match events {
             Ok(events) => {
                 let last = events.last().get();
-                (State::Enqueued(events), Ok(last))
+                (State::Enqueued(events), Some(last))
             }
-            Err(error) => (State::Refused(Some(error)), Err(WAITED_FOR_A_FAILURE)),
+            Err(error) => (State::Refused(Some(error)), None),
         };
         self.settle(next, last, watcher)
     }
 
     /// It will never be enqueued, since something that it waits for failed.
-    pub(super) fn cancelled(&self, code: i32) -> Result<(), OpenclError> {
-        self.settle(State::Cancelled(code), Err(WAITED_FOR_A_FAILURE), None)
+    pub(super) fn cancelled(&self) -> Result<(), OpenclError> {
+        self.settle(State::Refused(None), None, None)
     }
 
     fn settle(
         &self,
         next: State,
-        last: Result<cl_event, i32>,
+        last: Option<cl_event>,
         watcher: Option<&Watcher>,
     ) -> Result<(), OpenclError> {
         let before = {
@@ -104,8 +102,8 @@ impl Launched {
         };
         for then in callbacks {
             match last {
-                Ok(event) => notify(watcher, event, then)?,
-                Err(code) => then(Err(code)),
+                Some(event) => notify(watcher, event, then)?,
+                None => then(Err(WAITED_FOR_A_FAILURE)),
             }
         }
         Ok(())
@@ -117,7 +115,6 @@ impl Launched {
             State::Waiting(_) => None,
             State::Enqueued(events) => Some(Ok(events.last().get())),
             State::Refused(_) => Some(Err(WAITED_FOR_A_FAILURE)),
-            State::Cancelled(code) => Some(Err(*code)),
         }
     }
 
@@ -138,11 +135,6 @@ impl Launched {
             State::Refused(_) => {
                 drop(state);
                 then(Err(WAITED_FOR_A_FAILURE));
-            }
-            State::Cancelled(code) => {
-                let code = *code;
-                drop(state);
-                then(Err(code));
             }
         }
         Ok(())
@@ -169,7 +161,6 @@ impl Launched {
             State::Refused(error) => error
                 .take()
                 .map_or(Ok(Some(Err(WAITED_FOR_A_FAILURE))), Err),
-            State::Cancelled(code) => Ok(Some(Err(*code))),
         }
     }
 
@@ -181,7 +172,7 @@ impl Launched {
                 events.first.profiling_command_start().doing(doing)?,
                 events.last().profiling_command_end().doing(doing)?,
             )),
-            State::Waiting(_) | State::Refused(_) | State::Cancelled(_) => Ok((0, 0)),
+            State::Waiting(_) | State::Refused(_) => Ok((0, 0)),
         }
     }
 }

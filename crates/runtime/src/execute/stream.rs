@@ -12,7 +12,7 @@ use super::RunError;
 use super::completion::{Completion, Countdown, Signal};
 use super::delay::Delays;
 use super::dispatch::{Dispatcher, Step};
-use super::fired::{Fired, Launched, Running};
+use super::fired::{Fired, Launched, Running, WAITED_FOR_A_FAILURE};
 use super::memory::Store;
 use super::moves::Move;
 use super::order::{After, Order, Work};
@@ -536,7 +536,6 @@ impl Stream<'_> {
 
     /// The command that failed first: others fail because they wait for it.
     fn failure(&self, frame: usize) -> RunError {
-        const WAITED_FOR_A_FAILURE: i32 = -14;
         let slot = frame % self.window.len();
         let failed: Vec<(usize, i32)> = self.window[slot]
             .iter()

@@ -4,11 +4,11 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use paracompile_plan::hexadecimal;
 use sha2::{Digest as _, Sha256};
 
 use crate::lower::{Tuning, Unsupported};
 use crate::opencl::{self, DeviceInfo, OpenclError};
-use crate::validate::hexadecimal;
 
 /// Why a tuning cannot be made, read or written.
 #[derive(Debug, thiserror::Error)]

@@ -6,8 +6,7 @@
 //! Not covered: the file's name, its format and layout, the text of sources, preferences for devices, components and queues, PySchedCL's
 //! `break`, and initial contents of buffers, which are the user's to replace.
 
-use std::fmt::Write as _;
-
+use paracompile_plan::hexadecimal;
 use sha2::{Digest, Sha256};
 
 use super::element::Element;
@@ -22,11 +21,7 @@ pub(super) fn digest(kernels: &Arena<Kernel>) -> String {
     for (_, kernel) in kernels.iter() {
         writer.kernel(kernel);
     }
-    let bytes = writer.0.finalize();
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _infallible = write!(text, "{byte:02x}");
-        text
-    })
+    hexadecimal(&writer.0.finalize())
 }
 
 struct Writer(Sha256);

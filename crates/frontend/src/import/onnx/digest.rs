@@ -10,6 +10,7 @@
 //! Not covered: the file's name and place, the elements of all other tensors, documentation strings and metadata.
 //! So retraining a network keeps its digest, and any change of its structure changes it.
 
+use paracompile_plan::hexadecimal;
 use sha2::{Digest, Sha256};
 
 use super::limits;
@@ -22,13 +23,7 @@ use super::wire::{
 pub(super) fn digest(model: &ModelProto) -> String {
     let mut writer = Writer(Sha256::new());
     writer.model(model);
-    let bytes = writer.0.finalize();
-    let nibbles = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
-    nibbles
-        .map(|nibble| {
-            char::from_digit(u32::from(nibble), 16).expect("a nibble is a hexadecimal digit")
-        })
-        .collect()
+    hexadecimal(&writer.0.finalize())
 }
 
 struct Writer(Sha256);

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use paracompile_frontend::import::onnx::{ImportOptions, load};
-use paracompile_runtime::validate::hexadecimal;
+use paracompile_plan::hexadecimal;
 use paracompile_runtime::weights::{Fill, RandomWeights};
 use serde_json::json;
 use sha2::{Digest, Sha256};
