@@ -18,6 +18,11 @@ const MAY_IMPORT: &[(&str, &str, &[&str])] = &[
     ("ir", "crates/frontend/src/ir", &["arena"]),
     ("soc", "crates/frontend/src/soc", &["arena"]),
     ("import", "crates/frontend/src/import", &["arena", "ir"]),
+    (
+        "components",
+        "crates/frontend/src/components",
+        &["arena", "import"],
+    ),
     ("facts", "crates/frontend/src/facts.rs", &["arena", "ir"]),
     ("fusion", "crates/frontend/src/fusion", &["arena", "ir"]),
     ("cost", "crates/frontend/src/cost", &["arena", "ir", "soc"]),

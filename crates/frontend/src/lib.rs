@@ -8,6 +8,8 @@ pub mod fusion;
 
 pub mod import;
 
+pub mod components;
+
 pub mod soc;
 
 pub mod cost;

@@ -13,7 +13,6 @@ use opencl3::types::{cl_device_id, cl_event};
 use paracompile_frontend::import::kernels::{Device, KernelId};
 use paracompile_frontend::ir::{OpId, TensorId};
 
-use super::component::Components;
 use super::cost::Costs;
 use super::error::ScheduleError;
 use super::outcome::{Executed, Scheduled, What};
@@ -22,6 +21,7 @@ use super::workspace::Workspace;
 use crate::execute::{Bound, Clock, Countdown, Ended, Sharing, Watcher, notify, offset};
 use crate::opencl::{Context, DeviceKind, Doing, OpenclError, QueueOrder, code_name};
 use crate::users::{KernelProgram, Placed, judge};
+use paracompile_frontend::components::{Component, Components};
 
 /// A device and how many queues it gets.
 #[derive(Clone, Debug)]
@@ -254,7 +254,7 @@ impl<'f, 'p> Frame<'f, 'p> {
     ) -> Result<bool, ScheduleError> {
         const MOMENT: Duration = Duration::from_millis(50);
         let all = &self.known.components.all;
-        let rank = |component: &super::Component| {
+        let rank = |component: &Component| {
             let ranks = component
                 .kernels
                 .iter()

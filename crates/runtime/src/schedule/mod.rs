@@ -6,8 +6,6 @@
 //! inside is never copied, and neither is what lies in memory that the host shares.
 //! Plans decide all of this beforehand; the policies here are what they are compared with.
 
-mod component;
-
 mod cost;
 
 mod policy;
@@ -22,11 +20,11 @@ mod outcome;
 
 mod run;
 
-pub use component::{Component, Components, Grouping};
 pub use cost::Costs;
 pub use engine::Resource;
 pub use error::ScheduleError;
 pub use outcome::{Executed, Scheduled, What};
+pub use paracompile_frontend::components::{Component, Components, Grouping};
 pub use policy::{Choice, Clustering, Eager, Heft, Policy, Situation, Unit};
 pub use run::{Report, ScheduleRequest, schedule};
 

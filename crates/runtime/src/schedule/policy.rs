@@ -2,8 +2,8 @@
 
 use paracompile_frontend::import::kernels::Device;
 
-use super::component::{Components, Grouping};
 use super::cost::Costs;
+use paracompile_frontend::components::{Components, Grouping};
 
 /// A device as policies see it.
 #[derive(Clone, Debug, PartialEq, Eq)]

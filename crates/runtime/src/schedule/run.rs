@@ -3,7 +3,6 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::component::{Components, Grouping};
 use super::cost::Costs;
 use super::engine::{Engine, Known, Resource};
 use super::error::ScheduleError;
@@ -11,6 +10,7 @@ use super::outcome::Scheduled;
 use super::policy::{Choice, Policy, Situation};
 use crate::execute::Sharing;
 use crate::users::KernelProgram;
+use paracompile_frontend::components::{Components, Grouping};
 
 /// What to run.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,8 @@
-//! Components: kernels that go to one device together.
+//! Components (`PySchedCL`, Ghose et al., section III): kernels that go to one device together, and how they hang together.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use paracompile_frontend::import::kernels::{KernelGraph, KernelId};
+use crate::import::kernels::{KernelGraph, KernelId};
 
 /// How kernels are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
