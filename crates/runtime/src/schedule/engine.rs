@@ -33,16 +33,23 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// What policies see of it: a GPU or a CPU by its name, or else by what it is.
-    fn unit(&self) -> Unit {
-        let name = self.bound.processor.clone();
-        let kind = match (name.as_str(), self.bound.device.kind) {
+    /// A GPU or a CPU by its name, or else by what it is.
+    pub fn kind(&self) -> Device {
+        let name = self.bound.processor.as_str();
+        match (name, self.bound.device.kind) {
             ("gpu", _) | (_, DeviceKind::Gpu | DeviceKind::Accelerator) if name != "cpu" => {
                 Device::Gpu
             }
             (_, DeviceKind::Cpu | DeviceKind::Gpu | DeviceKind::Accelerator) => Device::Cpu,
-        };
-        Unit { name, kind }
+        }
+    }
+
+    /// What policies see of it.
+    fn unit(&self) -> Unit {
+        Unit {
+            name: self.bound.processor.clone(),
+            kind: self.kind(),
+        }
     }
 }
 
@@ -53,6 +60,8 @@ pub(super) struct Engine<'p> {
     pub(super) devices: Vec<Unit>,
     /// Queues of each device.
     queues: Vec<Vec<CommandQueue>>,
+    /// How many of them components are put on.
+    open_queues: Vec<usize>,
     watchers: Vec<Option<Watcher>>,
     /// Device time to host time.
     offsets: Vec<i64>,
@@ -132,6 +141,7 @@ impl<'p> Engine<'p> {
         Ok(Self {
             program,
             devices: resources.iter().map(Resource::unit).collect(),
+            open_queues: queues.iter().map(Vec::len).collect(),
             queues,
             watchers,
             offsets,
@@ -148,6 +158,14 @@ impl<'p> Engine<'p> {
         for (&tensor, contents) in self.program.graph.inputs.iter().zip(inputs) {
             self.workspace.set(tensor, contents);
         }
+    }
+
+    /// Puts components on the first queues of each device alone, so many of them and at least one.
+    pub(super) fn open_queues(&mut self, counts: &[usize]) {
+        let counts = counts.iter().zip(&self.queues);
+        self.open_queues = counts
+            .map(|(&count, queues)| count.clamp(1, queues.len()))
+            .collect();
     }
 
     /// What the last frame left.
@@ -342,7 +360,7 @@ impl<'f, 'p> Frame<'f, 'p> {
 
     /// Puts the kernels of a component round-robin on the queues of a device, and asks to be told of its end.
     fn dispatch(&mut self, component: usize, device: usize) -> Result<(), ScheduleError> {
-        let queues = &self.engine.queues[device];
+        let queues = &self.engine.queues[device][..self.engine.open_queues[device]];
         let kernels = &self.known.components.all[component].kernels;
         let mut last: BTreeMap<usize, usize> = BTreeMap::new();
         for (place, &kernel) in kernels.iter().enumerate() {

@@ -20,6 +20,8 @@ mod outcome;
 
 mod run;
 
+mod sweep;
+
 pub use cost::Costs;
 pub use engine::Resource;
 pub use error::ScheduleError;
@@ -27,5 +29,6 @@ pub use outcome::{Executed, Scheduled, What};
 pub use paracompile_frontend::components::{Component, Components, Grouping};
 pub use policy::{Choice, Clustering, Eager, Heft, Policy, Situation, Unit};
 pub use run::{Report, ScheduleRequest, schedule};
+pub use sweep::{Swept, Way, sweep, ways};
 
 pub(crate) use workspace::Workspace;

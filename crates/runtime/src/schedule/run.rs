@@ -71,7 +71,7 @@ impl Policy for Only {
 }
 
 /// What kernels take on each device, copies included, as the median over frames of everything there.
-fn rehearse(
+pub(super) fn rehearse(
     engine: &Engine<'_>,
     program: &KernelProgram,
     request: ScheduleRequest<'_>,
@@ -156,7 +156,7 @@ pub fn schedule(
     })
 }
 
-fn median(mut values: Vec<i64>) -> i64 {
+pub(super) fn median(mut values: Vec<i64>) -> i64 {
     values.sort_unstable();
     values.get(values.len() / 2).copied().unwrap_or(0)
 }

@@ -72,6 +72,12 @@ Examples:
   pararun schedule attention.graph --policy clustering --device gpu=gpu --device cpu=cpu/4 --queues gpu=3,cpu=2 --cpu-heads 1
   pararun schedule attention.graph --policy heft --device gpu=cpu/12 --device cpu=cpu/4 --json")]
     Schedule(ScheduleArgs),
+    /// Run a kernel graph by clustering with every number of queues and components on the CPU, and by the other policies, and print a table (CSV)
+    #[command(after_help = "\
+Examples:
+  pararun sweep attention.graph --device gpu=gpu --device cpu=cpu > sweep.csv
+  pararun sweep attention.graph --device gpu=cpu/1 --device cpu=cpu/1 --queues gpu=3,cpu=1 --frames 10")]
+    Sweep(SweepArgs),
     /// Run every plan that paracompile wrote into a directory, and say how well its predictions hold
     #[command(after_help = "\
 Examples:
@@ -242,6 +248,40 @@ pub(crate) struct ProfileArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// Print nothing but errors
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// `pararun sweep`.
+#[derive(Debug, Args)]
+pub(crate) struct SweepArgs {
+    /// The kernel graph
+    #[arg(value_name = "GRAPH")]
+    pub(crate) graph: PathBuf,
+    #[command(flatten)]
+    pub(crate) sources: SourceArgs,
+    /// Bind a symbol of the kernel graph; repeat for several
+    #[arg(long = "dim", value_name = "NAME=VALUE", value_parser = dim)]
+    pub(crate) dims: Vec<(String, u64)>,
+    /// A device and its name, as in `pararun run`: one of them is named gpu or is one, and one is named cpu or is one
+    #[arg(long, value_name = "NAME=DEVICE[/UNITS]", required = true)]
+    pub(crate) device: Vec<DeviceMap>,
+    /// The most command queues of devices; five where nothing is said
+    #[arg(long, value_name = "NAME=N", value_delimiter = ',', value_parser = queues)]
+    pub(crate) queues: Vec<(String, usize)>,
+    /// The most components on the CPU; all where nothing is said
+    #[arg(long, value_name = "N")]
+    pub(crate) cpu_heads: Option<usize>,
+    /// How many frames each way
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub(crate) frames: u64,
+    /// Fewer frames of a way, but three, where they take so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) seconds: u64,
+    /// The seed of random inputs
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Print no progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

@@ -12,6 +12,7 @@ mod problems;
 mod profile;
 mod run;
 mod schedule;
+mod sweep;
 mod table;
 mod terminal;
 mod test;
@@ -56,6 +57,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Run(args) => run::run(args, interrupted),
         Command::Profile(args) => profile::run(args, interrupted),
         Command::Schedule(args) => schedule::run(args, interrupted),
+        Command::Sweep(args) => sweep::run(args, interrupted),
         Command::Validate(args) => validate::run(args, interrupted),
         Command::Tune(args) => tune::tune(args),
         Command::Bench(args) => tune::bench(args),

@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use paracompile_frontend::import::kernels::{Device, KernelOptions};
 use paracompile_plan::{Nanoseconds, writable, writable_folder};
-use paracompile_runtime::bind::bind;
+use paracompile_runtime::bind::{DeviceMap, bind};
 use paracompile_runtime::execute::Sharing;
 use paracompile_runtime::input::write_outputs;
-use paracompile_runtime::opencl::DeviceKind;
 use paracompile_runtime::run::devices;
 use paracompile_runtime::schedule::{
     Clustering, Components, Eager, Grouping, Heft, Policy, Report, Resource, ScheduleRequest,
@@ -53,7 +52,11 @@ pub(crate) fn run(args: &ScheduleArgs, interrupted: &AtomicBool) -> Result<ExitC
     let inputs =
         kernel_inputs(&program, &args.input, args.seed).map_err(|error| problems::input(&error))?;
     let inputs: Vec<Vec<u8>> = inputs.into_iter().map(|tensor| tensor.bytes).collect();
-    let resources = resources(args, &program)?;
+    let specified = |kind| {
+        let queues = program.linked.graph.queues.get(&kind);
+        queues.map_or(1, |&queues| queues as usize)
+    };
+    let resources = resources(&args.device, &args.queues, specified)?;
     let mut policy = policy(args, &program)?;
     let progress = terminal::Progress::new(args.quiet || args.json);
     progress.show("building kernels, and running frames");
@@ -85,34 +88,30 @@ pub(crate) fn run(args: &ScheduleArgs, interrupted: &AtomicBool) -> Result<ExitC
     Ok(printed)
 }
 
-/// The devices with their queues.
-fn resources(args: &ScheduleArgs, program: &KernelProgram) -> Result<Vec<Resource>, Failure> {
-    let names: Vec<String> = args
-        .device
-        .iter()
-        .map(|map| map.processor.clone())
-        .collect();
-    for (name, _) in &args.queues {
+/// The devices of `--device` with the queues of `--queues`, or as many as `otherwise` says for what they are.
+pub(crate) fn resources(
+    maps: &[DeviceMap],
+    queues: &[(String, usize)],
+    otherwise: impl Fn(Device) -> usize,
+) -> Result<Vec<Resource>, Failure> {
+    let names: Vec<String> = maps.iter().map(|map| map.processor.clone()).collect();
+    for (name, _) in queues {
         if !names.contains(name) {
             let message = format!("--queues {name}=…: there is no such device");
             return Err(Failure::new(Kind::Device, message)
                 .with_help(format!("devices of --device: {}", names.join(", "))));
         }
     }
-    let binding = bind(&names, &args.device).map_err(|error| problems::bind(&error))?;
+    let binding = bind(&names, maps).map_err(|error| problems::bind(&error))?;
     let resources = bound(&binding).into_iter().map(|bound| {
-        let asked = args.queues.iter().rev();
-        let asked = asked.clone().find(|(name, _)| *name == bound.processor);
-        let kind = match (bound.processor.as_str(), bound.device.kind) {
-            ("cpu", _) | (_, DeviceKind::Cpu) if bound.processor != "gpu" => Device::Cpu,
-            _ => Device::Gpu,
+        let mut resource = Resource { bound, queues: 1 };
+        let name = &resource.bound.processor;
+        let asked = queues.iter().rev().find(|(other, _)| other == name);
+        resource.queues = match asked {
+            Some(&(_, count)) => count,
+            None => otherwise(resource.kind()),
         };
-        let specified = program.linked.graph.queues.get(&kind);
-        let specified = specified.map(|&queues| queues as usize);
-        Resource {
-            queues: asked.map(|&(_, queues)| queues).or(specified).unwrap_or(1),
-            bound,
-        }
+        resource
     });
     Ok(resources.collect())
 }
