@@ -81,6 +81,48 @@ fn a_schedule_reports_total_span_and_host_apart() {
 }
 
 #[test]
+fn a_sweep_has_a_row_for_each_way_and_none_twice() {
+    let graph = text(&[("a", "twice"), ("b", "twice"), ("c", "twice")], &[]);
+    let folder = folder(&graph, Some(SOURCE));
+    let fixed = ["sweep", "graph.json", "--device", "gpu=cpu/2", "--device"];
+    let more = ["cpu=cpu/1", "--queues", "gpu=3,cpu=2", "--frames", "1"];
+    let all = [&fixed[..], &more[..]].concat();
+    let done = pararun(folder.path(), &all);
+    assert_eq!(done.status.code(), Some(0));
+    let text = String::from_utf8(done.stdout).unwrap();
+    let mut lines = text.lines();
+    assert_eq!(
+        lines.next(),
+        Some("q_gpu,q_cpu,h_cpu,policy,frames,total_ms,device_span_ms,host_ms")
+    );
+    let mut ways: Vec<String> = lines
+        .map(|line| {
+            let cells: Vec<&str> = line.split(',').collect();
+            let time = |cell: usize| cells[cell].parse::<f64>().unwrap();
+            assert!(time(5) >= time(6) && time(6) > 0.0, "{line}");
+            cells[..4].join(",")
+        })
+        .collect();
+    // Three alone on the GPU, six of each kind of both, two alone on the CPU, and the two policies.
+    assert_eq!(ways.len(), 3 + 2 * 6 + 2 + 2);
+    for way in ["3,0,0,clustering", "0,2,3,clustering", "1,1,,heft"] {
+        assert!(ways.iter().any(|other| other == way), "{way}");
+    }
+    ways.sort();
+    ways.dedup();
+    assert_eq!(ways.len(), 19);
+    let fewer = pararun(folder.path(), &[&all[..], &["--cpu-heads", "0"]].concat());
+    assert_eq!(
+        fewer.stdout.iter().filter(|&&byte| byte == b'\n').count(),
+        6
+    );
+    let said = refused(&folder, &[&all[..], &["--cpu-heads", "4"]].concat());
+    assert!(said.contains("3 components"), "{said}");
+    let said = refused(&folder, &["sweep", "graph.json", "--device", "gpu=cpu/1"]);
+    assert!(said.contains("--device cpu"), "{said}");
+}
+
+#[test]
 fn what_is_wrong_with_a_graph_is_refused_with_a_remedy() {
     let said = refused(&folder(&chain(), None), &SCHEDULE);
     assert!(
