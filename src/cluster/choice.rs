@@ -38,7 +38,7 @@ pub struct Choice {
     pub candidates: Vec<Candidate>,
     /// Index of the one that is taken.
     pub chosen: usize,
-    /// Why configurations were left out, each reason once.
+    /// Kernels without a time on a device, which kept configurations out, each reason once.
     pub left_out: Vec<ClusterError>,
 }
 
@@ -72,6 +72,7 @@ pub fn choose(clusters: &Clusters<'_>, sweep: &Sweep, host: Host) -> Result<Choi
         });
     }
     let mut left_out: Vec<ClusterError> = Vec::new();
+    let mut first_reason: Option<ClusterError> = None;
     let mut configurations: Vec<Configuration> = Vec::new();
     let mut known: BTreeSet<(usize, Vec<usize>)> = BTreeSet::new();
     for on_cpu in heads {
@@ -83,12 +84,14 @@ pub fn choose(clusters: &Clusters<'_>, sweep: &Sweep, host: Host) -> Result<Choi
                         known.insert((configuration.cpu_heads, configuration.queues.clone()));
                     configurations.extend(is_new.then_some(configuration));
                 }
-                Err(
-                    reason @ (ClusterError::Unmeasured { .. } | ClusterError::TooManyQueues { .. }),
-                ) => {
+                Err(reason @ ClusterError::TooManyQueues { .. }) => {
+                    first_reason.get_or_insert(reason);
+                }
+                Err(reason @ ClusterError::Unmeasured { .. }) => {
                     if !left_out.contains(&reason) {
-                        left_out.push(reason);
+                        left_out.push(reason.clone());
                     }
+                    first_reason.get_or_insert(reason);
                 }
                 Err(error) => return Err(error),
             }
@@ -108,7 +111,7 @@ pub fn choose(clusters: &Clusters<'_>, sweep: &Sweep, host: Host) -> Result<Choi
             candidates,
             left_out,
         }),
-        None => Err(left_out.swap_remove(0)),
+        None => Err(first_reason.expect("what is not a candidate has a reason")),
     }
 }
 

@@ -25,5 +25,5 @@ pub use clusters::{Clusters, kernel_components};
 pub use commands::{Command, Engine, commands};
 pub use configuration::{Configuration, OnCpu};
 pub use error::ClusterError;
-pub use prediction::{Host, Prediction, Starts, predict};
+pub use prediction::{Host, Prediction, Starts, predict, timetable};
 pub use stage::stage;

@@ -42,42 +42,50 @@ pub struct Prediction {
     pub host: Nanoseconds,
     /// The last end on each device.
     pub ends: BTreeMap<ProcessorId, Nanoseconds>,
-    /// Start and end of each command.
-    pub times: Vec<(Nanoseconds, Nanoseconds)>,
 }
 
-/// Times commands: each starts when it is enqueued, when the one before it on its queue and the one before it on its engine have ended, and when all that it waits for has ended.
+/// What a frame of these commands takes.
 pub fn predict(commands: &[Command], host: Host) -> Prediction {
-    let kernels = position_of_kernels(commands);
-    let count = kernels.last().map_or(0, |last| last + 1);
+    let times = timetable(commands, host);
+    let mut ends: BTreeMap<ProcessorId, Nanoseconds> = BTreeMap::new();
+    for (command, &(_, end)) in commands.iter().zip(&times) {
+        let last = ends.entry(command.device).or_default();
+        *last = (*last).max(end);
+    }
+    let first = times.iter().map(|(start, _)| *start).min();
+    let total = ends.values().copied().max().unwrap_or_default();
+    let kernels = position_of_kernels(commands)
+        .last()
+        .map_or(0, |last| last + 1);
+    Prediction {
+        total,
+        device_span: total - first.unwrap_or_default(),
+        host: host.enqueue.times(kernels),
+        ends,
+    }
+}
+
+/// Start and end of each command: it starts when it is enqueued, when the one before it on its queue and the one before it on its engine have ended, and when all that it waits for has ended.
+pub fn timetable(commands: &[Command], host: Host) -> Vec<(Nanoseconds, Nanoseconds)> {
+    let positions = position_of_kernels(commands);
+    let count = positions.last().map_or(0, |last| last + 1);
     let mut queues: BTreeMap<(ProcessorId, usize), Nanoseconds> = BTreeMap::new();
     let mut engines: BTreeMap<(ProcessorId, Engine), Nanoseconds> = BTreeMap::new();
-    let mut ends: BTreeMap<ProcessorId, Nanoseconds> = BTreeMap::new();
     let mut times: Vec<(Nanoseconds, Nanoseconds)> = Vec::with_capacity(commands.len());
-    for (command, position) in commands.iter().zip(kernels) {
-        let known = match host.starts {
+    for (command, position) in commands.iter().zip(positions) {
+        let enqueued = host.enqueue.times(match host.starts {
             Starts::First => position + 1,
             Starts::Enqueued => count,
-        };
+        });
         let queue = queues.entry((command.device, command.queue)).or_default();
         let engine = engines.entry((command.device, command.engine)).or_default();
         let waits = command.after.iter().map(|&before| times[before].1);
-        let start = waits.fold(host.enqueue.times(known).max(*queue).max(*engine), Ord::max);
+        let start = waits.fold(enqueued.max(*queue).max(*engine), Ord::max);
         let end = start + command.duration;
         (*queue, *engine) = (end, end);
-        let last = ends.entry(command.device).or_default();
-        *last = (*last).max(end);
         times.push((start, end));
     }
-    let first = times.iter().map(|(start, _)| *start).min();
-    let last = ends.values().copied().max().unwrap_or_default();
-    Prediction {
-        total: last,
-        device_span: last - first.unwrap_or_default(),
-        host: host.enqueue.times(count),
-        ends,
-        times,
-    }
+    times
 }
 
 /// For each command, how many kernels were enqueued before its own.
