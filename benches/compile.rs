@@ -80,6 +80,7 @@ fn compiled(graph: &VerifiedGraph, table: &CostTable) -> Compiled {
         energy: EnergyAxis::ByProduct,
         points: None,
         queues: &[],
+        clustering: None,
         budget: Budget::UNLIMITED,
         constraints: &Constraints::NONE,
         progress: Progress(&|_| {}),

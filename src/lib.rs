@@ -16,6 +16,7 @@ pub mod import {
 
 /// Reading OpenCL kernel graphs.
 pub mod kernels {
+    pub use paracompile_frontend::components::{Components, Grouping};
     pub use paracompile_frontend::import::kernels::{
         Device, Format, KernelGraph, KernelOptions, KernelsError, Linked, Problem, Written, import,
         is_kernel_graph, lower, read, write,
@@ -26,9 +27,9 @@ pub mod kernels {
 pub mod plan {
     pub use paracompile_plan::plan::*;
     pub use paracompile_plan::{
-        FileKind, OpClass, ReadError, Violation, WriteError, check, check_structure, counted,
-        read_front, read_measured, read_plan, writable, write_bytes, write_json, write_text,
-        write_with,
+        FileKind, OpClass, ReadError, Seconds, Violation, WriteError, check, check_structure,
+        counted, read_front, read_measured, read_plan, writable, write_bytes, write_json,
+        write_text, write_with,
     };
 }
 
@@ -41,6 +42,8 @@ pub mod milp;
 pub mod mapping;
 
 pub mod pipeline;
+
+pub mod cluster;
 
 pub mod estimate;
 

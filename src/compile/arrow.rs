@@ -136,7 +136,11 @@ pub fn compile(
     baselines.extend(twin(&inputs, &arrangement, &candidates, options.goal));
     let others = baselines.par_iter().map(|baseline| {
         let file = emit::baseline_file(&baseline.name);
-        plan_file(&inputs, file, &baseline.mapping, &[], stopped_by, &placed)
+        let mut written = plan_file(&inputs, file, &baseline.mapping, &[], stopped_by, &placed);
+        if !baseline.components.is_empty() {
+            emit::name_components(&mut written.plan, &baseline.components);
+        }
+        written
     });
     let files: Vec<PlanFile> = entries.chain(others).collect();
     let streaming_hybrid = streaming_hybrid(&inputs, &candidates).map(|candidate| {

@@ -1,6 +1,6 @@
 //! Which candidates the chip can hold (rule M8), judged exactly by the estimator.
 
-use paracompile_frontend::soc::MemoryId;
+use paracompile_frontend::soc::{MemoryId, Soc};
 use paracompile_plan::Bytes;
 use rayon::prelude::*;
 
@@ -56,6 +56,17 @@ pub(super) fn excess(
     exceeded.max()
 }
 
+/// What is told of a plan that does not fit.
+pub(super) fn too_small(soc: &Soc, capacities: &[Capacity], excess: Excess) -> CompileError {
+    let capacity = &capacities[excess.capacity];
+    CompileError::DoesNotFit {
+        soc: soc.name.clone(),
+        memory: capacity.name.clone(),
+        needed: excess.needed.count(),
+        limit: capacity.limit.count(),
+    }
+}
+
 /// The candidates that fit; if none does, what is missing in the one that comes closest.
 pub(super) fn fitting(
     inputs: &Inputs<'_>,
@@ -73,14 +84,8 @@ pub(super) fn fitting(
         })
         .collect();
     // What fits is less than anything that does not.
-    if let Some(Some(least)) = judged.iter().min() {
-        let capacity = &capacities[least.capacity];
-        return Err(CompileError::DoesNotFit {
-            soc: inputs.table.soc.name.clone(),
-            memory: capacity.name.clone(),
-            needed: least.needed.count(),
-            limit: capacity.limit.count(),
-        });
+    if let Some(&Some(least)) = judged.iter().min() {
+        return Err(too_small(&inputs.table.soc, capacities, least));
     }
     let judged = candidates.into_iter().zip(judged);
     Ok(judged

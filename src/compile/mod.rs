@@ -11,6 +11,7 @@ mod arrow;
 
 mod agreement;
 mod baselines;
+mod clustered;
 mod conflict;
 mod demands;
 mod field;
@@ -22,8 +23,9 @@ mod streaming_hybrid;
 mod twin;
 
 pub use arrow::compile;
+pub use clustered::clustered;
 pub use compiled::{Compiled, PlanFile};
 pub use conflict::{Attainable, Conflict, Demanded, Given, Smallness};
 pub use error::CompileError;
 pub use one_stage::one_stage;
-pub use options::{Options, Points, Progress};
+pub use options::{Clustering, Options, Points, Progress};

@@ -4,6 +4,7 @@ use paracompile_frontend::cost::PointTables;
 use paracompile_plan::Nanoseconds;
 use paracompile_plan::front::EnergyAxis;
 
+use crate::cluster::{Clusters, Configuration};
 use crate::constraints::Constraints;
 use crate::emit::Goal;
 use crate::mapping::decompose::Known;
@@ -31,12 +32,23 @@ pub struct Options<'a> {
     pub points: Option<Points<'a>>,
     /// The numbers of compute queues that each processor of the chip may have, ascending (rule M10); a processor beyond the list has one.
     pub queues: &'a [Vec<usize>],
+    /// The clustering that a kernel graph's specification asks for; a baseline where it is there.
+    pub clustering: Option<Clustering<'a>>,
     /// When to stop; without a limit the result is a function of the other inputs.
     pub budget: Budget<'a>,
     /// What every plan must meet.
     pub constraints: &'a Constraints,
     /// Called at the start of each step.
     pub progress: Progress<'a>,
+}
+
+/// A clustering that somebody else has chosen.
+#[derive(Clone, Copy, Debug)]
+pub struct Clustering<'a> {
+    /// The components of the graph, with the run's own costs.
+    pub clusters: &'a Clusters<'a>,
+    /// Their devices, and the queues of these.
+    pub configuration: &'a Configuration,
 }
 
 /// Operating points as part of the choice.

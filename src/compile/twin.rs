@@ -49,5 +49,6 @@ pub(super) fn twin(
     chosen.map(|(place, _, candidate)| Baseline {
         name: format!("twin:{}", place + 1),
         mapping: candidate.mapping.clone(),
+        components: Vec::new(),
     })
 }

@@ -2,6 +2,7 @@
 
 mod buffers;
 mod cloud;
+mod components;
 mod front;
 mod labels;
 mod plan;
@@ -21,6 +22,7 @@ mod hand_cases;
 #[cfg(test)]
 mod real_networks;
 
+pub use components::name_components;
 pub use front::{FrontRequest, Goal, figures, front, why};
 pub use labels::{Arrangement, Candidate, Entry, arrange, baseline_file};
 pub use plan::{Claim, Emission, plan};

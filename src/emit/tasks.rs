@@ -130,5 +130,6 @@ fn kernel(
         global: call.global.clone(),
         local: call.local.clone(),
         arguments: arguments.collect(),
+        component: None,
     })
 }

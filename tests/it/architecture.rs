@@ -48,6 +48,20 @@ const MAY_IMPORT: &[(&str, &str, &[&str])] = &[
         &["arena", "partition", "cost", "soc", "milp"],
     ),
     (
+        "cluster",
+        "src/cluster",
+        &[
+            "arena",
+            "import",
+            "components",
+            "ir",
+            "soc",
+            "cost",
+            "partition",
+            "mapping",
+        ],
+    ),
+    (
         "pipeline",
         "src/pipeline",
         &["arena", "mapping", "partition", "cost", "soc"],
@@ -122,6 +136,7 @@ const MAY_IMPORT: &[(&str, &str, &[&str])] = &[
             "pareto",
             "emit",
             "explain",
+            "cluster",
         ],
     ),
     (

@@ -39,6 +39,7 @@ fn compiled_on(
         energy: EnergyAxis::ByProduct,
         points: None,
         queues: &[],
+        clustering: None,
         budget: Budget::UNLIMITED,
         constraints: &Constraints::NONE,
         progress: Progress(&|_| ()),

@@ -9,6 +9,8 @@ mod constraints;
 mod documents;
 mod export;
 mod guide;
+mod kernel_cluster;
+mod kernel_prediction;
 mod operating_points;
 mod optimality;
 mod oracle;

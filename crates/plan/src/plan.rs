@@ -489,6 +489,20 @@ pub struct TaskKernel {
     pub local: Option<Vec<u64>>,
     /// Arguments by position.
     pub arguments: Vec<KernelArgument>,
+    /// The task component that it belongs to; in plans of clusterings alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub component: Option<KernelComponent>,
+}
+
+/// The task component of a kernel (`PySchedCL`, Ghose et al., section III): kernels that go to one processor together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KernelComponent {
+    /// Its number; components are numbered in the order of their first kernels.
+    pub id: u32,
+    /// Whether the kernel reads something that another component writes; in a component that reads nothing of others, whether it waits for none of its own.
+    pub front: bool,
+    /// Whether it writes something that another component reads.
+    pub end: bool,
 }
 
 /// An argument of a kernel; buffers are named by id.

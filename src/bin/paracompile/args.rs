@@ -1,6 +1,7 @@
 //! The command line, as typed.
 
 use std::num::NonZeroU64;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::builder::{
@@ -8,6 +9,7 @@ use clap::builder::{
 };
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use paracompile::OpClass;
+use paracompile::plan::Seconds;
 use paracompile::soc::{Bandwidth, ProcessorSketch};
 use paracompile::solve::Method;
 
@@ -141,6 +143,15 @@ Examples:
 
 docs/kernel-graphs.md describes the formats.")]
     Convert(ConvertArgs),
+    /// Put the components of a kernel graph on a GPU and a CPU, and choose queues and components by the predicted total time
+    #[command(after_help = "\
+Examples:
+  paracompile cluster app.graph --soc board.json --costs costs.json
+  paracompile cluster app.graph --soc board.json --costs costs.json --queues gpu=1..3,cpu=2 --cpu-heads 1 -o plan.json
+  paracompile cluster app.graph --soc board.json --costs costs.json --starts enqueued --enqueue 6e-4 --json
+
+docs/kernel-graphs.md says how the total time is predicted.")]
+    Cluster(ClusterArgs),
     /// Solve a scheduling instance: operators, durations and delays without a network
     #[command(after_help = "\
 Examples:
@@ -291,6 +302,82 @@ pub(crate) struct ConvertArgs {
     /// Replace files that are there
     #[arg(long)]
     pub(crate) force: bool,
+}
+
+/// `paracompile cluster`.
+#[derive(Debug, Args)]
+pub(crate) struct ClusterArgs {
+    /// The kernel graph
+    #[arg(value_name = "GRAPH")]
+    pub(crate) graph: PathBuf,
+    /// A profile with a GPU and a CPU: a file, or a built-in profile's name
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) soc: String,
+    /// Measured times of the kernels: a costs.json, or a table of PySchedCL
+    #[arg(long, value_name = "FILE")]
+    pub(crate) costs: Option<PathBuf>,
+    /// Use these processors alone
+    #[arg(long, value_delimiter = ',', value_name = "A,B", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) processors: Vec<String>,
+    /// Numbers of queues to try, PROCESSOR=N or PROCESSOR=N..M; by default all that a processor may have
+    #[arg(long, value_delimiter = ',', value_name = "NAME=N", value_parser = parse_queue_range)]
+    pub(crate) queues: Vec<(String, RangeInclusive<usize>)>,
+    /// How many components run on the CPU, the first ones: a number, auto to try every number, or specified for the devices of the file
+    #[arg(long, value_name = "N", default_value = "auto", value_parser = parse_cpu_heads)]
+    pub(crate) cpu_heads: CpuHeads,
+    /// Which kernels are a component
+    #[arg(long, value_enum, default_value_t = ClusterGrouping::Specified)]
+    pub(crate) grouping: ClusterGrouping,
+    /// When devices begin
+    #[arg(long, value_enum, default_value_t = ClusterStarts::First)]
+    pub(crate) starts: ClusterStarts,
+    /// Time of the host to enqueue a kernel with its copies; the profile's enqueue_s by default
+    #[arg(long, value_name = "SECONDS", value_parser = parse_enqueue)]
+    pub(crate) enqueue: Option<Seconds>,
+    /// Write the plan of the choice to this file
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print all configurations as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print nothing but results and errors
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// Bind a symbol; repeat for several
+    #[arg(long = "dim", value_name = "NAME=VALUE", value_parser = parse_dim)]
+    pub(crate) dims: Vec<(String, u64)>,
+    /// Look for descriptions of kernels in this folder first; repeat for several
+    #[arg(long = "kernel-dir", value_name = "DIR")]
+    pub(crate) kernel_dirs: Vec<PathBuf>,
+}
+
+/// `--cpu-heads`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CpuHeads {
+    /// Every number is tried.
+    Auto,
+    /// As the file says.
+    Specified,
+    /// The first so many.
+    First(usize),
+}
+
+/// `--grouping`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ClusterGrouping {
+    /// As the file says; where it says nothing, kernels that edges join
+    Specified,
+    /// Kernels that edges join
+    Joined,
+}
+
+/// `--starts`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ClusterStarts {
+    /// With the first kernel, while the host enqueues the others
+    First,
+    /// When the host has enqueued everything
+    Enqueued,
 }
 
 /// A format of kernel graphs.
@@ -690,6 +777,37 @@ fn parse_queues(text: &str) -> Result<Queues, String> {
         _ => Err(wrong()),
     });
     named.collect::<Result<_, _>>().map(Queues::Named)
+}
+
+fn parse_queue_range(text: &str) -> Result<(String, RangeInclusive<usize>), String> {
+    let wrong =
+        || "expected PROCESSOR=N or PROCESSOR=N..M, for example gpu=3 or cpu=1..5".to_owned();
+    let (name, numbers) = text.split_once('=').ok_or_else(wrong)?;
+    let (first, last) = numbers.split_once("..").unwrap_or((numbers, numbers));
+    let number = |text: &str| text.parse::<usize>().map_err(|_| wrong());
+    let (first, last) = (number(first)?, number(last)?);
+    if name.is_empty() || first > last {
+        return Err(wrong());
+    }
+    Ok((name.to_owned(), first..=last))
+}
+
+fn parse_cpu_heads(text: &str) -> Result<CpuHeads, String> {
+    match text {
+        "auto" => Ok(CpuHeads::Auto),
+        "specified" => Ok(CpuHeads::Specified),
+        _ => text
+            .parse()
+            .map(CpuHeads::First)
+            .map_err(|_| "expected a number of components, auto or specified".to_owned()),
+    }
+}
+
+fn parse_enqueue(text: &str) -> Result<Seconds, String> {
+    let seconds = text.parse().ok().filter(|seconds| *seconds <= 1.0);
+    seconds
+        .and_then(Seconds::new)
+        .ok_or_else(|| "expected seconds from 0 to 1, for example 5e-6".to_owned())
 }
 
 fn parse_point(text: &str) -> Result<(String, String), String> {

@@ -114,6 +114,7 @@ fn compare_all(
             energy: EnergyAxis::ByProduct,
             points: None,
             queues: &queues,
+            clustering: None,
             budget: Budget::until(&stop),
             constraints: &Constraints::NONE,
             progress: Progress(&show),

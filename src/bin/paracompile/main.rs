@@ -6,6 +6,7 @@ mod args;
 mod calibrate;
 mod check;
 mod clock;
+mod cluster;
 mod compare;
 mod compare_tables;
 mod convert;
@@ -50,7 +51,7 @@ fn main() -> ExitCode {
                     "one model at a time; a command stands first, without options of mapping before it",
                 )
                 .with_help(
-                    "paracompile MODEL --soc NAME maps a model; paracompile inspect | soc | costs | calibrate | simulate | plot | check | compare | report | export | solve do everything else",
+                    "paracompile MODEL --soc NAME maps a model; paracompile inspect | soc | costs | calibrate | simulate | plot | check | compare | report | export | convert | cluster | solve do everything else",
                 ),
             );
         }
@@ -109,6 +110,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Compare(args)) => compare::run(&args),
         Some(Command::Report(args)) => page::run(&args),
         Some(Command::Export(args)) => export::run(&args),
+        Some(Command::Cluster(args)) => cluster::run(&args),
         Some(Command::Convert(args)) => convert::run(&args),
         Some(Command::Solve(args)) => solve::run(&args),
     }

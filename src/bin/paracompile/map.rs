@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use paracompile::compile::{CompileError, Compiled, Options, PlanFile, Points, Progress, compile};
+use paracompile::compile::{
+    Clustering, CompileError, Compiled, Options, PlanFile, Points, Progress, compile,
+};
 use paracompile::constraints::Constraints;
 use paracompile::cost::{CostTable, PointTables, cost_facts, read_overrides};
 use paracompile::emit::Goal;
@@ -29,7 +31,7 @@ use crate::failure::{Failure, Kind};
 use crate::input::Chip;
 use crate::page::{REPORT, costs_at_points};
 use crate::report::{Summary, report};
-use crate::{demands, input, interrupt, notes, queues, terminal};
+use crate::{cluster, demands, input, interrupt, notes, queues, terminal};
 
 /// What the search does about energy; points of different power are worth nothing without it.
 fn energy_axis(args: &MapArgs) -> EnergyAxis {
@@ -52,6 +54,10 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
     let points = input::points(&chip.chosen, &args.points)?;
     let table = input::costs(graph, &chip, args.costs.as_deref(), Some(&points))?;
     tell_estimated(args, &table)?;
+    let specification = cluster::specification(model, &args.dims)?;
+    let clustering = specification
+        .as_ref()
+        .and_then(|linked| cluster::specified(&linked.graph, graph, &table));
     let all_points = all_points(args, graph, &chip)?;
     let fixed = fixed_points(args, &chip);
     explainable(args, &imported)?;
@@ -97,6 +103,12 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
             fixed: &fixed,
         }),
         queues: &queues,
+        clustering: clustering
+            .as_ref()
+            .map(|(clusters, configuration)| Clustering {
+                clusters,
+                configuration,
+            }),
         budget,
         constraints: &constraints,
         progress: Progress(&show),

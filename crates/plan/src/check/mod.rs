@@ -20,6 +20,8 @@ mod buffers;
 
 mod kernels;
 
+mod components;
+
 mod transfers;
 
 mod queues;

@@ -7,8 +7,8 @@ use super::placement::Placement;
 use super::profile::Profile;
 use super::violation::Violation;
 use super::{
-    buffers, commands, constraints, energy, frames, header, kernels, memory, progress, proofs,
-    queues, timing, transfers,
+    buffers, commands, components, constraints, energy, frames, header, kernels, memory, progress,
+    proofs, queues, timing, transfers,
 };
 use crate::facts::{CostFacts, ModelFacts};
 use crate::plan::Plan;
@@ -65,6 +65,7 @@ fn structure(
 ) -> Option<(Dataflow, Order)> {
     buffers::judge(placement, &flow, found);
     kernels::judge(placement, found);
+    components::judge(placement, found);
     queues::judge(placement, &flow, found);
     commands::judge_setup(placement, &flow, found);
     if !transfers::judge(placement, &mut flow, found) {
