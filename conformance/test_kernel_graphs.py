@@ -18,6 +18,7 @@ EXAMPLES = ROOT / "examples/kernels"
 MACHINES = {1: (["cpu=cpu/2"], "cpu=3"), 2: (["gpu=cpu/2", "cpu=cpu/1"], "gpu=3,cpu=2")}
 FORMS = ["as it is", "kernels", "symbolic", "expanded"]
 POLICIES = ["clustering", "eager", "heft"]
+GRANULARITIES = ["auto", "operator", "branch", "segment", "stage"]
 
 
 def pararun(*arguments):
@@ -83,11 +84,35 @@ def attention_inputs(heads, beta):
     return {name: (beta, beta) for name in weights + copies}
 
 
+def conv_forward(samples, filters, side):
+    def compute(inputs):
+        outputs = {}
+        for sample in range(samples):
+            x = numpy.pad(inputs[f"s{sample}.pad[0]"].astype(numpy.float64), 1)
+            for name in (f"s{sample}f{index}" for index in range(filters)):
+                windows = numpy.lib.stride_tricks.sliding_window_view(x, (3, 3))
+                convolved = numpy.einsum("ijkl,kl->ij", windows, inputs[f"{name}.conv2d[1]"])
+                outputs[f"{name}b.add[0]"] = convolved + inputs[f"{name}b.add[1]"]
+        return outputs
+
+    return compute
+
+
+def conv_inputs(samples, filters, side):
+    inputs = {}
+    for sample in range(samples):
+        inputs[f"s{sample}.pad[0]"] = (side, side)
+        for name in (f"s{sample}f{index}" for index in range(filters)):
+            inputs |= {f"{name}.conv2d[1]": (3, 3), f"{name}b.add[1]": (1,)}
+    return inputs
+
+
 GRAPHS = {
     "vadd_vsin.json": (vadd_vsin, {"left.vsin[0]": (65536,), "right.vsin[0]": (65536,)}),
     "irregular.json": (irregular, {"a.vsin[0]": (16384,)}),
     "attention_h2_b64.graph": (attention(2), attention_inputs(2, 64)),
     "attention_h3_b128.graph": (attention(3), attention_inputs(3, 128)),
+    "conv_forward.json": (conv_forward(2, 2, 16), conv_inputs(2, 2, 16)),
 }
 #: PySchedCL's forms have neither queues nor initial contents nor decimal values of their own.
 ONE_FORM = {"irregular.json"}
@@ -168,6 +193,22 @@ def test_policies(name, form, policy, graphs, data, tmp_path):
     )
     report = json.loads(text)
     assert report["total_ns"] >= report["device_span_ns"] > 0
+    compare(tmp_path / "out", expected)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("level", GRANULARITIES)
+@pytest.mark.parametrize("policy", ["eager", "heft"])
+def test_granularities(name, level, policy, graphs, data, tmp_path):
+    options, expected = data(name)
+    devices, queues = MACHINES[2]
+    asked = [part for device in devices for part in ("--device", device)]
+    text = pararun(
+        "schedule", graphs(name, "as it is"), *folders(name), "--policy", policy, *asked, "--queues", queues, "--frames", 3,
+        "--granularity", level, *options, "--output", tmp_path / "out", "--json",
+    )
+    report = json.loads(text)
+    assert report["granularity"]["tasks"] == report["components"] <= report["kernels"]
     compare(tmp_path / "out", expected)
 
 

@@ -47,6 +47,27 @@ impl Components {
             Grouping::Joined => joined(graph, |_, _| true),
             Grouping::Specified => specified(graph),
         };
+        Self::from_keys(graph, keys)
+    }
+
+    /// Components of given kernels, which have to be all of the graph, each once; `None` where components would wait for each other.
+    ///
+    /// # Panics
+    ///
+    /// Where the groups are not a partition of the kernels.
+    pub fn from_groups(graph: &KernelGraph, groups: &[Vec<KernelId>]) -> Option<Self> {
+        let mut keys = vec![None; graph.kernels.len()];
+        for (group, kernels) in groups.iter().enumerate() {
+            for kernel in kernels {
+                let before = keys[kernel.index()].replace((0, group));
+                assert_eq!(before, None, "a kernel is in two groups");
+            }
+        }
+        let keys = keys.into_iter().collect::<Option<Vec<_>>>();
+        Self::from_keys(graph, keys.expect("groups hold all kernels"))
+    }
+
+    fn from_keys(graph: &KernelGraph, keys: Vec<(usize, usize)>) -> Option<Self> {
         let mut known: BTreeMap<(usize, usize), usize> = BTreeMap::new();
         let mut components = Self::default();
         for ((id, _), key) in graph.kernels.iter().zip(keys) {
@@ -116,7 +137,10 @@ impl Components {
 }
 
 /// Kernels that edges join, for each the first of them; edges that `counts` refuses join nothing.
-fn joined(graph: &KernelGraph, counts: impl Fn(KernelId, KernelId) -> bool) -> Vec<(usize, usize)> {
+pub(super) fn joined(
+    graph: &KernelGraph,
+    counts: impl Fn(KernelId, KernelId) -> bool,
+) -> Vec<(usize, usize)> {
     let mut root: Vec<usize> = (0..graph.kernels.len()).collect();
     for (id, kernel) in graph.kernels.iter() {
         for parent in kernel.parents() {

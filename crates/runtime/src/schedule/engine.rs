@@ -208,6 +208,7 @@ struct Over {
 
 /// A command that was enqueued.
 struct Issued {
+    component: usize,
     kernel: KernelId,
     what: What,
     device: usize,
@@ -425,7 +426,13 @@ impl<'f, 'p> Frame<'f, 'p> {
             } else {
                 let event = engine.workspace.write(own, tensor, context)?;
                 self.present.insert((tensor, context), self.issued.len());
-                self.issue(kernel, What::Write, (device, queue), event, None);
+                self.issue(
+                    (component, kernel),
+                    What::Write,
+                    (device, queue),
+                    event,
+                    None,
+                );
             }
         }
         let elsewhere = |command: &&usize| {
@@ -447,13 +454,25 @@ impl<'f, 'p> Frame<'f, 'p> {
         }
         let first = first.expect("a kernel is a launch");
         self.launched[kernel.index()] = Some(self.issued.len());
-        self.issue(kernel, What::Launch, (device, queue), first, last);
+        self.issue(
+            (component, kernel),
+            What::Launch,
+            (device, queue),
+            first,
+            last,
+        );
         for &tensor in &op.outputs {
             let command = self.launched[kernel.index()].unwrap_or_default();
             self.present.insert((tensor, context), command);
             if self.is_read_back(component, tensor, context) {
                 let event = engine.workspace.read(own, tensor, context, &[])?;
-                self.issue(kernel, What::Read, (device, queue), event, None);
+                self.issue(
+                    (component, kernel),
+                    What::Read,
+                    (device, queue),
+                    event,
+                    None,
+                );
             }
         }
         Ok(())
@@ -474,13 +493,14 @@ impl<'f, 'p> Frame<'f, 'p> {
 
     fn issue(
         &mut self,
-        kernel: KernelId,
+        (component, kernel): (usize, KernelId),
         what: What,
         (device, queue): (usize, usize),
         first: Event,
         last: Option<Event>,
     ) {
         self.issued.push(Issued {
+            component,
             kernel,
             what,
             device,
@@ -527,6 +547,7 @@ impl<'f, 'p> Frame<'f, 'p> {
             commands.push(Executed {
                 kernel: self.engine.program.kernel(issued.kernel).name.clone(),
                 index: issued.kernel.index(),
+                component: issued.component,
                 what: issued.what,
                 device: self.engine.devices[issued.device].name.clone(),
                 unit: issued.device,

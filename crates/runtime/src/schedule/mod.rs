@@ -4,6 +4,8 @@
 //! its kernels are put round-robin on the queues of the device, and a callback at its end drives the next choice.
 //! A component's buffers are written before the first kernel that reads them, and read back where somebody outside needs them; what stays
 //! inside is never copied, and neither is what lies in memory that the host shares.
+//! How many kernels a component has is the policy's matter, or that of a [`Granularity`]: a fixed level of the graph, or the one that a
+//! simulation with measured overheads finds best.
 //! Plans decide all of this beforehand; the policies here are what they are compared with.
 
 mod cost;
@@ -18,6 +20,14 @@ mod error;
 
 mod outcome;
 
+mod overhead;
+
+mod simulate;
+
+mod granularity;
+
+mod rehearse;
+
 mod run;
 
 mod sweep;
@@ -25,8 +35,10 @@ mod sweep;
 pub use cost::Costs;
 pub use engine::Resource;
 pub use error::ScheduleError;
-pub use outcome::{Executed, Scheduled, What};
-pub use paracompile_frontend::components::{Component, Components, Grouping};
+pub use granularity::{Candidate, Granularity, Granulated, Rule};
+pub use outcome::{Executed, Holes, Scheduled, What};
+pub use overhead::{Overhead, Overheads};
+pub use paracompile_frontend::components::{Component, Components, Grouping, Level, Reason};
 pub use policy::{Choice, Clustering, Eager, Heft, Policy, Situation, Unit};
 pub use run::{Report, ScheduleRequest, schedule};
 pub use sweep::{Swept, Way, sweep, ways};

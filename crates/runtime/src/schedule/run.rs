@@ -6,11 +6,13 @@ use std::time::Duration;
 use super::cost::Costs;
 use super::engine::{Engine, Known, Resource};
 use super::error::ScheduleError;
+use super::granularity::{Granularity, Granulated, Judge};
 use super::outcome::Scheduled;
-use super::policy::{Choice, Policy, Situation};
+use super::policy::Policy;
+use super::rehearse::{rehearse, rehearse_overheads};
 use crate::execute::Sharing;
 use crate::users::KernelProgram;
-use paracompile_frontend::components::{Components, Grouping};
+use paracompile_frontend::components::Components;
 
 /// What to run.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +23,9 @@ pub struct ScheduleRequest<'r> {
     pub rehearsals: usize,
     /// Whose devices share a context: where there are several, what crosses them goes through the host.
     pub sharing: Sharing,
+    /// How much of the graph a task is; as the policy groups kernels if absent.
+    /// The best one is found by asking the policy in simulations and in frames before those that count.
+    pub granularity: Option<Granularity>,
     /// A frame is given up if nothing ends for so long.
     pub patience: Duration,
     /// Set when the user wants the run to end.
@@ -36,8 +41,10 @@ pub struct Report {
     pub costs: Costs,
     /// The outputs of the last frame, in the order of the graph's.
     pub outputs: Vec<Vec<u8>>,
-    /// Components of the policy.
+    /// Components of the policy, or tasks of the granularity.
     pub components: usize,
+    /// What was chosen where a granularity was asked for.
+    pub granularity: Option<Granulated>,
     /// Whether the user ended the run.
     pub is_interrupted: bool,
 }
@@ -56,62 +63,6 @@ impl Report {
     }
 }
 
-/// Everything on one device, kernel by kernel.
-struct Only(usize);
-
-impl Policy for Only {
-    fn select(&mut self, situation: &Situation<'_>) -> Option<Choice> {
-        let device = self.0;
-        let &component = situation.frontier.first()?;
-        situation
-            .free
-            .contains(&device)
-            .then_some(Choice { component, device })
-    }
-}
-
-/// What kernels take on each device, copies included, as the median over frames of everything there.
-pub(super) fn rehearse(
-    engine: &Engine<'_>,
-    program: &KernelProgram,
-    request: ScheduleRequest<'_>,
-) -> Result<Costs, ScheduleError> {
-    let graph = &program.linked.graph;
-    let components = Components::new(graph, Grouping::Kernels).ok_or(ScheduleError::Cycle)?;
-    let count = graph.kernels.len();
-    let nothing = Costs {
-        nanoseconds: vec![vec![0; engine.devices.len()]; count],
-    };
-    let mut costs = nothing.clone();
-    let known = Known {
-        components: &components,
-        costs: &nothing,
-        ranks: &vec![0; count],
-    };
-    for device in 0..engine.devices.len() {
-        let mut samples: Vec<Vec<i64>> = vec![Vec::new(); count];
-        // Drivers compile kernels when they are first launched.
-        for rehearsal in 0..=request.rehearsals.max(1) {
-            let frame = engine.frame(&mut Only(device), known, request.interrupted)?;
-            let frame = frame.ok_or(ScheduleError::Interrupted)?;
-            if rehearsal == 0 {
-                continue;
-            }
-            let mut sums = vec![0; count];
-            for command in &frame.commands {
-                sums[command.index] += command.end_ns - command.start_ns;
-            }
-            for (samples, sum) in samples.iter_mut().zip(sums) {
-                samples.push(sum);
-            }
-        }
-        for (cost, samples) in costs.nanoseconds.iter_mut().zip(samples) {
-            cost[device] = median(samples);
-        }
-    }
-    Ok(costs)
-}
-
 /// Measures kernels, and then runs frames by `policy`.
 pub fn schedule(
     program: &KernelProgram,
@@ -121,41 +72,80 @@ pub fn schedule(
     request: ScheduleRequest<'_>,
 ) -> Result<Report, ScheduleError> {
     let graph = &program.linked.graph;
-    let components = Components::new(graph, policy.grouping()).ok_or(ScheduleError::Cycle)?;
+    let own = Components::new(graph, policy.grouping()).ok_or(ScheduleError::Cycle)?;
     let mut engine = Engine::new(program, resources, request.sharing, request.patience)?;
     engine.set_inputs(inputs);
-    let costs = rehearse(&engine, program, request)?;
+    let (costs, overheads) = match request.granularity {
+        Some(_) => {
+            let (costs, overheads) = rehearse_overheads(&engine, graph, request)?;
+            (costs, Some(overheads))
+        }
+        None => (rehearse(&engine, graph, request)?, None),
+    };
     let ranks = costs.ranks(graph);
-    let known = Known {
-        components: &components,
+    let mut granularity = None;
+    if let Some((asked, overheads)) = request.granularity.zip(overheads) {
+        let judge = Judge {
+            engine: &engine,
+            graph,
+            costs: &costs,
+            ranks: &ranks,
+            request,
+        };
+        granularity = Some(judge.choose(policy, asked, overheads)?);
+    }
+    let chosen = |one: &'_ Granulated| one.candidates[one.chosen].components.clone();
+    let components = granularity.as_ref().map_or(own, chosen);
+    let compares = request.granularity.is_some_and(|asked| asked.compares);
+    let beside = granularity.as_ref().filter(|_| compares);
+    let beside = beside.map_or_else(Vec::new, Granulated::levels_beside);
+    let known = |components| Known {
+        components,
         costs: &costs,
         ranks: &ranks,
     };
+    let mut samples: Vec<Vec<i64>> = vec![Vec::new(); beside.len()];
     let mut frames = Vec::new();
     let mut is_interrupted = false;
     // The first one is no rehearsal of this policy yet.
-    for index in 0..=request.frames {
-        match engine.frame(policy, known, request.interrupted)? {
-            Some(frame) if index > 0 => frames.push(frame),
-            Some(_) => {}
-            None => {
+    'frames: for index in 0..=request.frames {
+        let groupings = beside.iter().map(|(_, components)| *components);
+        for (place, components) in groupings.chain([&components]).enumerate() {
+            let frame = engine.frame(policy, known(components), request.interrupted)?;
+            let Some(frame) = frame else {
                 is_interrupted = true;
-                break;
+                break 'frames;
+            };
+            match samples.get_mut(place) {
+                _ if index == 0 => {}
+                Some(samples) => samples.push(frame.total_ns),
+                None => frames.push(frame),
             }
         }
     }
     if frames.is_empty() {
         return Err(ScheduleError::Interrupted);
     }
+    let places = beside.iter().map(|&(place, _)| place);
+    let measured: Vec<(usize, Vec<i64>)> = places.zip(samples).collect();
+    let total = median(frames.iter().map(|frame| frame.total_ns).collect());
+    if let Some(granularity) = &mut granularity {
+        granularity.candidates[granularity.chosen].measured_ns = Some(total);
+        for (place, samples) in measured {
+            granularity.candidates[place].measured_ns = Some(median(samples));
+        }
+    }
     Ok(Report {
         frames,
         costs,
         outputs: engine.outputs(),
         components: components.all.len(),
+        granularity,
         is_interrupted,
     })
 }
 
+/// The middle one of some values; zero of none.
 pub(super) fn median(mut values: Vec<i64>) -> i64 {
     values.sort_unstable();
     values.get(values.len() / 2).copied().unwrap_or(0)

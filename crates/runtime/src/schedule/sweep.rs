@@ -12,7 +12,8 @@ use super::cost::Costs;
 use super::engine::{Engine, Known, Resource};
 use super::error::ScheduleError;
 use super::policy::{Clustering, Eager, Heft, Policy};
-use super::run::{ScheduleRequest, median, rehearse};
+use super::rehearse::rehearse;
+use super::run::{ScheduleRequest, median};
 use crate::users::KernelProgram;
 
 /// A way to run a graph.
@@ -96,7 +97,7 @@ pub fn sweep(
     let (joined, apart) = (group(Grouping::Joined)?, group(Grouping::Kernels)?);
     let mut engine = Engine::new(program, resources, request.sharing, request.patience)?;
     engine.set_inputs(inputs);
-    let costs: Costs = rehearse(&engine, program, request)?;
+    let costs: Costs = rehearse(&engine, graph, request)?;
     let ranks = costs.ranks(graph);
     for way in ways {
         let (mut policy, components): (Box<dyn Policy>, _) = match way {

@@ -140,6 +140,17 @@ fn what_is_wrong_with_a_graph_is_refused_with_a_remedy() {
     assert!(said.contains("tpu") && said.contains("gpu"), "{said}");
     let said = refused(&good, &[&SCHEDULE[..], &["--cpu-heads", "1"]].concat());
     assert!(said.contains("clustering"), "{said}");
+    let clustering = ["schedule", "graph.json", "--policy", "clustering"];
+    let asked = ["--device", "gpu=cpu/2", "--granularity", "auto"];
+    let said = refused(&good, &[&clustering[..], &asked[..]].concat());
+    assert!(
+        said.contains("components of the specification") && said.contains("eager or heft"),
+        "{said}"
+    );
+    let said = refused(&good, &[&SCHEDULE[..], &["--granularity", "fine"]].concat());
+    assert!(said.contains("fine") && said.contains("branch"), "{said}");
+    let said = refused(&good, &[&SCHEDULE[..], &["--compare-levels"]].concat());
+    assert!(said.contains("--granularity"), "{said}");
     let said = refused(
         &good,
         &[&SCHEDULE[..], &["--input", "nobody=x.npy"]].concat(),
@@ -148,6 +159,95 @@ fn what_is_wrong_with_a_graph_is_refused_with_a_remedy() {
         said.contains("nobody") && said.contains("a.twice[0]"),
         "{said}"
     );
+}
+
+#[test]
+fn tasks_of_every_granularity_compute_the_same() {
+    // Two chains that join, and a kernel apart: 6 kernels, 4 branches, 2 segments.
+    let graph = text(
+        &[
+            ("a", "twice"),
+            ("b", "twice"),
+            ("c", "slow"),
+            ("d", "add"),
+            ("e", "shift"),
+            ("f", "twice"),
+        ],
+        &[
+            ("a.b", "b.a"),
+            ("b.b", "d.a"),
+            ("c.b", "d.b"),
+            ("d.c", "e.x"),
+        ],
+    );
+    let folder = folder(&graph, Some(SOURCE));
+    let mut contents = Vec::new();
+    for policy in ["eager", "heft"] {
+        for (level, tasks) in [
+            ("operator", Some(6)),
+            ("branch", Some(4)),
+            ("segment", Some(2)),
+            ("stage", Some(1)),
+            ("auto", None),
+        ] {
+            let arguments = [
+                "schedule",
+                "graph.json",
+                "--policy",
+                policy,
+                "--device",
+                "gpu=cpu/2",
+                "--device",
+                "cpu=cpu/1",
+                "--frames",
+                "2",
+                "--granularity",
+                level,
+                "--output",
+                "out",
+                "--json",
+            ];
+            let done = pararun(folder.path(), &arguments);
+            let said = String::from_utf8_lossy(&done.stderr);
+            assert_eq!(done.status.code(), Some(0), "{said}");
+            let report: Value = serde_json::from_slice(&done.stdout).unwrap();
+            let found = &report["granularity"];
+            assert_eq!(found["asked"], level);
+            assert_eq!(found["tasks"], report["components"]);
+            if let Some(tasks) = tasks {
+                assert_eq!(
+                    (&found["chosen"], &found["tasks"]),
+                    (&level.into(), &tasks.into())
+                );
+            }
+            // The kernels of a task say so, and are those that it lists.
+            let commands = report["commands"].as_array().unwrap();
+            for fused in found["fused"].as_array().unwrap() {
+                let own = commands
+                    .iter()
+                    .filter(|one| one["component"] == fused["component"]);
+                let mut launched: Vec<&str> = own
+                    .filter(|one| one["what"] == "launch")
+                    .map(|one| one["kernel"].as_str().unwrap())
+                    .collect();
+                launched.sort_unstable();
+                let listed = fused["kernels"].as_array().unwrap().iter();
+                let listed: Vec<&str> = listed.map(|name| name.as_str().unwrap()).collect();
+                assert_eq!(launched, listed);
+                assert!(fused["why"].as_str().unwrap().contains("dispatching"));
+            }
+            let candidates = found["candidates"].as_array().unwrap();
+            let is_timed = |one: &Value| one["simulated_ns"].as_i64().is_some_and(|time| time > 0);
+            assert!(candidates.iter().all(is_timed), "{candidates:?}");
+            let measured = candidates.iter().filter(|one| one["measured_ns"].is_i64());
+            assert_eq!(measured.count(), 1);
+            let names = ["e.shift_0_.npy", "f.twice_1_.npy"];
+            contents.push(
+                names.map(|name| std::fs::read(folder.path().join("out").join(name)).unwrap()),
+            );
+        }
+    }
+    assert!(contents.iter().all(|one| *one == contents[0]));
 }
 
 #[test]

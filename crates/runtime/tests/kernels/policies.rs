@@ -52,6 +52,7 @@ fn run(
         frames: 4,
         rehearsals: 1,
         sharing,
+        granularity: None,
         patience: Duration::from_secs(60),
         interrupted: &interrupted,
     };

@@ -70,7 +70,8 @@ Examples:
 Examples:
   pararun schedule kernels.json --policy eager --device gpu=gpu --device cpu=cpu
   pararun schedule attention.graph --policy clustering --device gpu=gpu --device cpu=cpu/4 --queues gpu=3,cpu=2 --cpu-heads 1
-  pararun schedule attention.graph --policy heft --device gpu=cpu/12 --device cpu=cpu/4 --json")]
+  pararun schedule attention.graph --policy heft --device gpu=cpu/12 --device cpu=cpu/4 --json
+  pararun schedule kernels.json --policy eager --device gpu=gpu --device cpu=cpu --granularity auto")]
     Schedule(ScheduleArgs),
     /// Run a kernel graph by clustering with every number of queues and components on the CPU, and by the other policies, and print a table (CSV)
     #[command(after_help = "\
@@ -309,6 +310,12 @@ pub(crate) struct ScheduleArgs {
     /// Clustering alone: kernels that edges join are a component, and so many of them, the first ones, go to the CPU
     #[arg(long, value_name = "N")]
     pub(crate) cpu_heads: Option<usize>,
+    /// Eager and heft alone: how many kernels are dispatched as one task. Without it each is a task of its own
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub(crate) granularity: Option<GranularityName>,
+    /// With --granularity: run frames of all fixed levels too, in turn with those that count, and say what they took
+    #[arg(long, requires = "granularity")]
+    pub(crate) compare_levels: bool,
     /// How many frames
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub(crate) frames: u64,
@@ -341,6 +348,21 @@ pub(crate) enum PolicyName {
     Eager,
     /// Kernel by kernel, the highest rank to the device where it ends first
     Heft,
+}
+
+/// How many kernels are dispatched as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GranularityName {
+    /// What a simulation with measured overheads and a few frames find best
+    Auto,
+    /// A kernel
+    Operator,
+    /// A chain of kernels
+    Branch,
+    /// Kernels between two gates; without gates, all that edges join
+    Segment,
+    /// All kernels
+    Stage,
 }
 
 /// `pararun validate`.

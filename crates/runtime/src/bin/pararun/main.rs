@@ -6,6 +6,7 @@ mod args;
 mod check;
 mod devices;
 mod failure;
+mod granularity;
 mod interrupt;
 mod outputs;
 mod problems;

@@ -12,8 +12,8 @@ use paracompile_runtime::execute::Sharing;
 use paracompile_runtime::input::write_outputs;
 use paracompile_runtime::run::devices;
 use paracompile_runtime::schedule::{
-    Clustering, Components, Eager, Grouping, Heft, Policy, Report, Resource, ScheduleRequest,
-    Scheduled, What, schedule,
+    Clustering, Components, Eager, Grouping, Heft, Holes, Policy, Report, Resource,
+    ScheduleRequest, Scheduled, What, schedule,
 };
 use paracompile_runtime::trace::{Lane, LaneKind, Trace, TraceEvent, write_trace};
 use paracompile_runtime::users::{KernelProgram, kernel_inputs, kernel_ports};
@@ -22,7 +22,7 @@ use serde::Serialize;
 use crate::args::{PolicyName, ScheduleArgs};
 use crate::failure::{Failure, Kind};
 use crate::run::bound;
-use crate::{outputs, problems, table, terminal};
+use crate::{granularity, outputs, problems, table, terminal};
 
 /// Runs the command.
 pub(crate) fn run(args: &ScheduleArgs, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
@@ -34,6 +34,7 @@ pub(crate) fn run(args: &ScheduleArgs, interrupted: &AtomicBool) -> Result<ExitC
             "--cpu-heads is a matter of --policy clustering",
         ));
     }
+    let granularity = granularity::asked(args)?;
     let trace = args.trace.as_ref().map(|(path, _)| path.as_path());
     outputs::distinct(&[("--trace", trace), ("--output", args.output.as_deref())])?;
     // A run should not end at a file that cannot be written.
@@ -64,6 +65,7 @@ pub(crate) fn run(args: &ScheduleArgs, interrupted: &AtomicBool) -> Result<ExitC
         frames: usize::try_from(args.frames).unwrap_or(usize::MAX),
         rehearsals: REHEARSALS,
         sharing: Sharing::default(),
+        granularity,
         patience: PATIENCE,
         interrupted,
     };
@@ -227,17 +229,24 @@ struct Summary {
     overhead_ns: i64,
     /// What the host spent on choosing and enqueueing.
     host_ns: i64,
+    /// The share of the total time of all devices in which kernels ran, in the frame whose total time is the median.
+    executing: f64,
+    /// What was dispatched as one, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    granularity: Option<granularity::Choice>,
     /// The commands of the frame whose total time is the median.
     commands: Vec<paracompile_runtime::schedule::Executed>,
 }
 
 #[derive(Debug, Serialize)]
-struct UsedDevice {
-    name: String,
+pub(crate) struct UsedDevice {
+    pub(crate) name: String,
     device: String,
     queues: usize,
     /// Launches in the frame whose total time is the median.
     kernels: usize,
+    /// When nothing ran on it in that frame.
+    holes: Holes,
 }
 
 impl Summary {
@@ -247,8 +256,9 @@ impl Summary {
         resources: &[Resource],
         report: &Report,
     ) -> Self {
-        let typical = report.typical().map(|(_, frame)| frame.commands.clone());
-        let commands = typical.unwrap_or_default();
+        let typical = report.typical().map(|(_, frame)| frame.clone());
+        let typical = typical.unwrap_or_default();
+        let commands = &typical.commands;
         let names = devices(
             &resources
                 .iter()
@@ -264,8 +274,10 @@ impl Summary {
                 device: names[&resource.bound.processor].clone(),
                 queues: resource.queues,
                 kernels: commands.iter().filter(is_launch).count(),
+                holes: typical.holes(index),
             }
         });
+        let used: Vec<UsedDevice> = used.collect();
         Self {
             schema: 1,
             graph: program.linked.graph.name.clone(),
@@ -274,7 +286,9 @@ impl Summary {
                 PolicyName::Eager => "eager",
                 PolicyName::Heft => "heft",
             },
-            devices: used.collect(),
+            executing: typical.executing(used.len()),
+            granularity: granularity::Choice::of(args, program, &used, report),
+            devices: used,
             kernels: program.linked.graph.kernels.len(),
             components: report.components,
             frames: report.frames.len(),
@@ -282,7 +296,7 @@ impl Summary {
             device_span_ns: report.median(|frame| frame.device_span_ns),
             overhead_ns: report.median(Scheduled::overhead_ns),
             host_ns: report.median(|frame| frame.host_ns),
-            commands,
+            commands: typical.commands,
         }
     }
 
@@ -299,16 +313,20 @@ impl Summary {
                 device.device.clone(),
                 device.queues.to_string(),
                 device.kernels.to_string(),
+                time(device.holes.largest_ns),
+                time(device.holes.total_ns),
             ]
         });
-        text.push_str(&table::table(
-            &["name", "device", "queues", "kernels"],
-            rows,
-        ));
+        let head = [
+            "name",
+            "device",
+            "queues",
+            "kernels",
+            "largest hole",
+            "idle",
+        ];
+        text.push_str(&table::table(&head, rows));
         text.push('\n');
-        let time = |nanoseconds: i64| {
-            Nanoseconds::new(u64::try_from(nanoseconds).unwrap_or(0)).to_string()
-        };
         let rows = [
             ("total time", self.total_ns),
             ("device span", self.device_span_ns),
@@ -316,7 +334,20 @@ impl Summary {
             ("host, choosing and enqueueing", self.host_ns),
         ];
         let rows = rows.map(|(name, value)| [name.to_owned(), time(value)]);
+        let executing = format!("{:.1} %", 100.0 * self.executing);
+        let rows = rows
+            .into_iter()
+            .chain([["share of time executing".to_owned(), executing]]);
         text.push_str(&table::table(&["median of frames", ""], rows));
+        if let Some(granularity) = &self.granularity {
+            text.push('\n');
+            text.push_str(&granularity.table());
+        }
         text
     }
+}
+
+/// Nanoseconds with a unit that fits.
+pub(crate) fn time(nanoseconds: i64) -> String {
+    Nanoseconds::new(u64::try_from(nanoseconds).unwrap_or(0)).to_string()
 }

@@ -43,6 +43,7 @@ pub(crate) fn run(args: &SweepArgs, interrupted: &AtomicBool) -> Result<ExitCode
     let request = ScheduleRequest {
         frames: usize::try_from(args.frames).unwrap_or(usize::MAX),
         rehearsals: 3,
+        granularity: None,
         sharing: Sharing::default(),
         patience: Duration::from_secs(120),
         interrupted,
