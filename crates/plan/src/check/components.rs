@@ -114,7 +114,7 @@ fn edges(plan: &Plan) -> BTreeSet<(usize, usize, bool)> {
     let tasks = plan.tasks.iter().enumerate();
     let read = tasks.flat_map(|(index, task)| {
         let read = task.reads.iter().filter_map(&tensor);
-        read.filter_map(move |(name, is_data)| Some((name, is_data, index)))
+        read.map(move |(name, is_data)| (name, is_data, index))
     });
     read.filter_map(|(name, is_data, reader)| Some((*writers.get(name)?, reader, is_data)))
         .collect()
