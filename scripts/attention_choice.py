@@ -6,7 +6,7 @@
 DIR has the files of github anighose25/pyschedcl-concurrent (MIT licence): `info/` with descriptions of kernels, `costs/b256.json` with their
 times, and `measured_beta256.csv` with total times and device spans of every (q_gpu, q_cpu, h_cpu) for 1 to 16 heads.
 Graphs come from scripts/attention_graph.py and links from profiles/examples/cpu-gpu-pcie.json; there the CPU gets a memory of its own, with
-the links of the GPU, since that system copies the buffers of its CPU context with commands too.
+the links of the GPU, since the paper's `enq` puts writes and reads on the queues of every device.
 One coefficient is fitted, the host's time a kernel: the mean of (total time - device span) / kernels over the rows of 1 and 2 heads.
 Everything is enqueued before devices begin, as the spans say, which hold no time of the host.
 Exits with 1 where the choice for some number of heads is more than 5 % slower than the best that was measured.

@@ -53,6 +53,9 @@ impl Choice {
 ///
 /// Queues of a device that nothing runs on are not varied.
 /// What gives a device more queues than kernels, or a kernel whose time there is not known, is left out; where nothing else is left, the first reason is the error.
+///
+/// # Panics
+/// Never but by a fault of ours: what is no candidate has a reason.
 pub fn choose(clusters: &Clusters<'_>, sweep: &Sweep, host: Host) -> Result<Choice, ClusterError> {
     let components = clusters.components.all.len();
     let heads: Vec<OnCpu> = match sweep.on_cpu {
@@ -107,8 +110,8 @@ pub fn choose(clusters: &Clusters<'_>, sweep: &Sweep, host: Host) -> Result<Choi
     let places = candidates.iter().enumerate();
     match places.min_by_key(|(place, candidate)| (candidate.merit(), *place)) {
         Some((chosen, _)) => Ok(Choice {
-            chosen,
             candidates,
+            chosen,
             left_out,
         }),
         None => Err(first_reason.expect("what is not a candidate has a reason")),

@@ -148,6 +148,9 @@ impl<'a> Clusters<'a> {
 }
 
 /// What the tasks of a plan say of components, by kernel.
+///
+/// # Panics
+/// Never: a kernel graph has fewer components than 2^32.
 pub fn kernel_components(components: &Components) -> Vec<KernelComponent> {
     let of_kernel = |(index, &id): (usize, &usize)| {
         let (kernel, component) = (KernelId::from_index(index), &components.all[id]);

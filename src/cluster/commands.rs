@@ -112,12 +112,11 @@ impl Enqueued<'_> {
                 let shares =
                     clusters.table.soc.locations[there].fits(clusters.table.soc.locations[home]);
                 let is_empty = clusters.graph.tensors[tensor].bytes.count() == 0;
-                let at = if shares || is_empty { there } else { host };
-                let known = self.present[&(tensor, at)];
-                if at == there {
-                    return known;
+                if shares || is_empty {
+                    return self.present[&(tensor, there)];
                 }
-                known
+                // The host has it: it was read back, or the writer's memory is the host's.
+                self.present[&(tensor, host)]
             }
         };
         let brought = match clusters.copy(tensor, host, home) {

@@ -137,9 +137,7 @@ pub fn compile(
     let others = baselines.par_iter().map(|baseline| {
         let file = emit::baseline_file(&baseline.name);
         let mut written = plan_file(&inputs, file, &baseline.mapping, &[], stopped_by, &placed);
-        if !baseline.components.is_empty() {
-            emit::name_components(&mut written.plan, &baseline.components);
-        }
+        emit::name_components(&mut written.plan, &baseline.components);
         written
     });
     let files: Vec<PlanFile> = entries.chain(others).collect();

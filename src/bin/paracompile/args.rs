@@ -331,7 +331,7 @@ pub(crate) struct ClusterArgs {
     /// When devices begin
     #[arg(long, value_enum, default_value_t = ClusterStarts::First)]
     pub(crate) starts: ClusterStarts,
-    /// Time of the host to enqueue a kernel with its copies; the profile's enqueue_s by default
+    /// Time of the host to enqueue a kernel with its copies; that of the profile's host by default
     #[arg(long, value_name = "SECONDS", value_parser = parse_enqueue)]
     pub(crate) enqueue: Option<Seconds>,
     /// Write the plan of the choice to this file

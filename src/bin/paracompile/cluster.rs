@@ -11,7 +11,7 @@ use paracompile::cluster::{
 use paracompile::compile::{Clustering, clustered};
 use paracompile::cost::CostTable;
 use paracompile::ir::VerifiedGraph;
-use paracompile::kernels::{Grouping, KernelGraph, KernelOptions, Linked, is_kernel_graph};
+use paracompile::kernels::{Grouping, KernelOptions, Linked, is_kernel_graph};
 use paracompile::plan::{Plan, counted, writable, write_json};
 use paracompile::soc::{ProcessorId, Soc};
 use serde_json::{Map, Value, json};
@@ -97,15 +97,35 @@ pub(crate) fn specification(model: &Path, dims: &DimArgs) -> Result<Option<Linke
     Ok(is_asked.then_some(linked))
 }
 
+/// The clustering that a specification asks for.
+pub(crate) struct Specified<'a> {
+    clusters: Clusters<'a>,
+    configuration: Configuration,
+}
+
+impl Specified<'_> {
+    /// The same for a compile run.
+    pub(crate) const fn clustering(&self) -> Clustering<'_> {
+        Clustering {
+            clusters: &self.clusters,
+            configuration: &self.configuration,
+        }
+    }
+}
+
 /// The clustering of a specification; none where the chip lacks a device or its queues, or kernels have no time there.
 pub(crate) fn specified<'a>(
-    kernels: &'a KernelGraph,
+    specification: Option<&'a Linked>,
     graph: &'a VerifiedGraph,
     table: &'a CostTable,
-) -> Option<(Clusters<'a>, Configuration)> {
+) -> Option<Specified<'a>> {
+    let kernels = &specification?.graph;
     let clusters = Clusters::new(kernels, graph, table, Grouping::Specified).ok()?;
     let configuration = Configuration::specified(&clusters).ok()?;
-    Some((clusters, configuration))
+    Some(Specified {
+        clusters,
+        configuration,
+    })
 }
 
 fn failure(error: &ClusterError) -> Failure {

@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use paracompile::compile::{
-    Clustering, CompileError, Compiled, Options, PlanFile, Points, Progress, compile,
-};
+use paracompile::compile::{CompileError, Compiled, Options, PlanFile, Points, Progress, compile};
 use paracompile::constraints::Constraints;
 use paracompile::cost::{CostTable, PointTables, cost_facts, read_overrides};
 use paracompile::emit::Goal;
@@ -55,17 +53,13 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
     let table = input::costs(graph, &chip, args.costs.as_deref(), Some(&points))?;
     tell_estimated(args, &table)?;
     let specification = cluster::specification(model, &args.dims)?;
-    let clustering = specification
-        .as_ref()
-        .and_then(|linked| cluster::specified(&linked.graph, graph, &table));
+    let specified = cluster::specified(specification.as_ref(), graph, &table);
     let all_points = all_points(args, graph, &chip)?;
     let fixed = fixed_points(args, &chip);
     explainable(args, &imported)?;
     let constraints = demands::read(args, &imported, &chip.chosen)?;
     export::possible(&args.emit, model, graph)?;
-    let directory = args.out.clone().unwrap_or_else(|| {
-        Path::new("output").join(format!("{}-{}", graph.name, chip.chosen.name))
-    });
+    let directory = directory(args, graph, &chip.chosen);
     // A search of minutes should not end at a directory that cannot be written.
     let made = writable(&directory)?;
     // From here on an interrupt keeps what is complete; before, there is nothing to keep.
@@ -103,12 +97,7 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
             fixed: &fixed,
         }),
         queues: &queues,
-        clustering: clustering
-            .as_ref()
-            .map(|(clusters, configuration)| Clustering {
-                clusters,
-                configuration,
-            }),
+        clustering: specified.as_ref().map(cluster::Specified::clustering),
         budget,
         constraints: &constraints,
         progress: Progress(&show),
@@ -155,6 +144,12 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
     )?;
     emit(args, &imported, &recommended(&compiled).plan, &directory)?;
     Ok(exit_code(compiled.front.stopped_by))
+}
+
+/// Where the files of the run go.
+fn directory(args: &MapArgs, graph: &VerifiedGraph, soc: &Soc) -> PathBuf {
+    let name = || Path::new("output").join(format!("{}-{}", graph.name, soc.name));
+    args.out.clone().unwrap_or_else(name)
 }
 
 /// Without powers no plan takes less energy than another.
