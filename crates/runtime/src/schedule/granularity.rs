@@ -143,20 +143,17 @@ impl Judge<'_> {
             };
             candidate.simulated_ns = simulate(policy, setting);
         }
-        let chosen = match asked.level {
-            Some(level) => {
-                let is_asked = |one: &Candidate| one.rules.contains(&Rule::Level(level));
-                candidates.iter().position(is_asked)
-            }
-            None => {
-                self.rehearse_finalists(policy, &mut candidates)?;
-                let places = 0..candidates.len();
-                places.min_by_key(|&place| {
-                    let one = &candidates[place];
-                    let finest = usize::MAX - one.components.all.len();
-                    (one.rehearsed_ns.unwrap_or(i64::MAX), finest)
-                })
-            }
+        let chosen = if let Some(level) = asked.level {
+            let is_asked = |one: &Candidate| one.rules.contains(&Rule::Level(level));
+            candidates.iter().position(is_asked)
+        } else {
+            self.rehearse_finalists(policy, &mut candidates)?;
+            let places = 0..candidates.len();
+            places.min_by_key(|&place| {
+                let one = &candidates[place];
+                let finest = usize::MAX - one.components.all.len();
+                (one.rehearsed_ns.unwrap_or(i64::MAX), finest)
+            })
         };
         let chosen = chosen.expect("every level is a candidate");
         let dispatch: Vec<i64> = overheads

@@ -1,8 +1,8 @@
 //! What dispatching costs on each device, measured.
 //!
 //! Two kinds of frames tell it: one in which every kernel is a task, and one in which all of them are one task.
-//! What the first takes beyond its kernels is the dispatch overhead of its tasks, and what the second takes beyond that of one task is
-//! the overhead of its launches.
+//! The time in which the device has nothing to do in the first is the dispatch overhead of its tasks, and what the second has of it
+//! beyond one task is the overhead of its launches.
 //! A kernel behind another one of the same task can take less than by itself, since its device is awake and its data near; so kernels are
 //! measured in both.
 
@@ -31,29 +31,18 @@ pub struct Overhead {
     pub enqueue_ns: i64,
 }
 
-/// A frame of everything on one device, as it is needed here.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sample<'s> {
-    /// The median frame.
-    pub(super) frame: &'s Scheduled,
-    /// Nanoseconds of all kernels.
-    pub(super) kernels: &'s [i64],
-}
-
 impl Overhead {
-    /// From frames with a task a kernel and with one task.
-    pub(super) fn of(apart: Sample<'_>, together: Sample<'_>) -> Self {
-        let count = i64::try_from(apart.kernels.len().max(1)).unwrap_or(i64::MAX);
-        let beyond =
-            |sample: Sample<'_>| sample.frame.total_ns - sample.kernels.iter().sum::<i64>();
-        let dispatch_ns = (beyond(apart) / count).max(0);
-        // The first kernel of a task is as by itself.
-        let first = together.kernels.first().zip(apart.kernels.first());
-        let first = first.map_or(0, |(together, apart)| apart - together);
+    /// Of a device, from frames of everything on it with a task a kernel and with one task, of `count` kernels.
+    ///
+    /// What devices do nothing in tells it, and not what is left of the total time without what kernels take at other times: large kernels
+    /// vary by more than all overheads.
+    pub(super) fn of(apart: &Scheduled, together: &Scheduled, device: usize, count: usize) -> Self {
+        let count = i64::try_from(count.max(1)).unwrap_or(i64::MAX);
+        let dispatch_ns = apart.holes(device).total_ns / count;
         let behind = (count - 1).max(1);
-        let launch_ns = ((beyond(together) - first - dispatch_ns) / behind).max(0);
-        let host_ns = (apart.frame.host_ns / count).min(dispatch_ns);
-        let enqueue_ns = ((together.frame.host_ns - host_ns) / behind).max(0);
+        let launch_ns = ((together.holes(device).total_ns - dispatch_ns) / behind).max(0);
+        let host_ns = (apart.host_ns / count).min(dispatch_ns);
+        let enqueue_ns = ((together.host_ns - host_ns) / behind).max(0);
         Self {
             dispatch_ns,
             host_ns,
@@ -65,25 +54,41 @@ impl Overhead {
 
 #[cfg(test)]
 mod tests {
+    use super::super::outcome::{Executed, What};
     use super::*;
 
-    #[test]
-    fn overheads_are_what_frames_take_beyond_their_kernels() {
-        let frame = |total_ns, host_ns| Scheduled {
+    /// A frame of kernels of 10 ns, the first of which starts at `first`, with so much between them.
+    fn frame(first: i64, between: i64, total_ns: i64, host_ns: i64) -> Scheduled {
+        let command = |place: i64| Executed {
+            kernel: String::new(),
+            index: 0,
+            component: 0,
+            what: What::Launch,
+            device: String::new(),
+            unit: 0,
+            queue: 0,
+            start_ns: first + place * (10 + between),
+            end_ns: first + place * (10 + between) + 10,
+        };
+        Scheduled {
             total_ns,
             host_ns,
+            commands: (0..3).map(command).collect(),
             ..Scheduled::default()
-        };
-        let (apart, together) = (frame(430, 80), frame(166, 50));
-        let sample = |frame, kernels| Sample { frame, kernels };
-        let found = Overhead::of(sample(&apart, &[10, 10, 10]), sample(&together, &[6, 6, 6]));
-        // 400 beyond three kernels; 148 beyond them in one task, of which the first takes 4 more and its dispatch 133.
+        }
+    }
+
+    #[test]
+    fn overheads_are_the_time_in_which_a_device_waits() {
+        let apart = frame(40, 120, 330, 80);
+        let together = frame(40, 5, 140, 50);
+        // 300 for three tasks; 110 for one of 100 and two launches more.
         let expected = Overhead {
-            dispatch_ns: 133,
+            dispatch_ns: 100,
             host_ns: 26,
             launch_ns: 5,
             enqueue_ns: 12,
         };
-        assert_eq!(found, expected);
+        assert_eq!(Overhead::of(&apart, &together, 0, 3), expected);
     }
 }

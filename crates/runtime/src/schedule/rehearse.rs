@@ -7,7 +7,7 @@ use super::cost::Costs;
 use super::engine::{Engine, Known};
 use super::error::ScheduleError;
 use super::outcome::Scheduled;
-use super::overhead::{Overhead, Overheads, Sample};
+use super::overhead::{Overhead, Overheads};
 use super::policy::{Choice, Policy, Situation};
 use super::run::{ScheduleRequest, median};
 
@@ -51,18 +51,11 @@ pub(super) fn rehearse_overheads(
     let groups = level_groups(graph, Level::Stage);
     let all = Components::from_groups(graph, &groups).ok_or(ScheduleError::Cycle)?;
     let together = frames(engine, graph, &all, request)?;
-    let devices = (0..engine.devices.len()).map(|device| {
-        let column = |costs: &Costs| -> Vec<i64> {
-            let all = costs.nanoseconds.iter();
-            all.map(|costs| costs[device]).collect()
-        };
-        let (single, fused) = (column(&apart.costs), column(&together.costs));
-        let sample = |frame, kernels| Sample { frame, kernels };
-        Overhead::of(
-            sample(&apart.frames[device], &single),
-            sample(&together.frames[device], &fused),
-        )
-    });
+    let count = graph.kernels.len();
+    let frames = apart.frames.iter().zip(&together.frames);
+    let devices = frames
+        .enumerate()
+        .map(|(device, (apart, together))| Overhead::of(apart, together, device, count));
     let overheads = Overheads {
         devices: devices.collect(),
         within: together.costs,
