@@ -506,8 +506,11 @@ impl<'f, 'p> Frame<'f, 'p> {
                 let host = i64::try_from(device).unwrap_or(i64::MAX);
                 host.saturating_add(self.engine.offsets[issued.device]) - self.origin
             };
+            let kernel = self.engine.program.kernel(issued.kernel);
             commands.push(Executed {
-                kernel: self.engine.program.kernel(issued.kernel).name.clone(),
+                kernel: kernel.name.clone(),
+                function: kernel.function.clone(),
+                component: self.known.components.of[issued.kernel.index()],
                 index: issued.kernel.index(),
                 what: issued.what,
                 device: self.engine.devices[issued.device].name.clone(),

@@ -1,21 +1,21 @@
 //! What a frame did, and when.
 
-use serde::Serialize;
-
 /// A command of a frame.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Executed {
     /// The kernel that it is of.
     pub kernel: String,
     /// Which kernel, by index.
-    #[serde(skip)]
     pub index: usize,
+    /// The function of the kernel.
+    pub function: String,
+    /// The component of the kernel, by index.
+    pub component: usize,
     /// What it does.
     pub what: What,
     /// The device, by name.
     pub device: String,
     /// The same by index.
-    #[serde(skip)]
     pub unit: usize,
     /// The queue of the device, from 0.
     pub queue: usize,
@@ -26,8 +26,7 @@ pub struct Executed {
 }
 
 /// What a command does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
     /// The host's data goes to a device.
     Write,
@@ -38,7 +37,7 @@ pub enum What {
 }
 
 /// A frame.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scheduled {
     /// From the first choice to the last callback.
     pub total_ns: i64,

@@ -6,19 +6,22 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use paracompile_frontend::import::kernels::{Device, KernelOptions};
-use paracompile_plan::{Nanoseconds, writable, writable_folder};
+use paracompile_plan::plan::SCHEMA;
+use paracompile_plan::scheduled::{
+    CommandKind, Schedule, ScheduleKind, ScheduledCommand, ScheduledDevice,
+};
+use paracompile_plan::{Nanoseconds, writable, writable_folder, write_json};
 use paracompile_runtime::bind::bind;
-use paracompile_runtime::execute::Sharing;
+use paracompile_runtime::execute::{Bound, Sharing};
 use paracompile_runtime::input::write_outputs;
 use paracompile_runtime::opencl::DeviceKind;
 use paracompile_runtime::run::devices;
 use paracompile_runtime::schedule::{
-    Clustering, Components, Eager, Grouping, Heft, Policy, Report, Resource, ScheduleRequest,
-    Scheduled, What, schedule,
+    Clustering, Components, Eager, Executed, Grouping, Heft, Policy, Report, Resource,
+    ScheduleRequest, Scheduled, What, schedule,
 };
 use paracompile_runtime::trace::{Lane, LaneKind, Trace, TraceEvent, write_trace};
 use paracompile_runtime::users::{KernelProgram, kernel_inputs, kernel_ports};
-use serde::Serialize;
 
 use crate::args::{PolicyName, ScheduleArgs};
 use crate::failure::{Failure, Kind};
@@ -36,9 +39,14 @@ pub(crate) fn run(args: &ScheduleArgs, interrupted: &AtomicBool) -> Result<ExitC
         ));
     }
     let trace = args.trace.as_ref().map(|(path, _)| path.as_path());
-    outputs::distinct(&[("--trace", trace), ("--output", args.output.as_deref())])?;
+    let measured = args.measured.as_deref();
+    outputs::distinct(&[
+        ("--measured", measured),
+        ("--trace", trace),
+        ("--output", args.output.as_deref()),
+    ])?;
     // A run should not end at a file that cannot be written.
-    if let Some(path) = trace {
+    for path in measured.into_iter().chain(trace) {
         writable(path).map_err(|error| Failure::from_error(Kind::File, &error))?;
     }
     if let Some(folder) = &args.output {
@@ -67,17 +75,18 @@ pub(crate) fn run(args: &ScheduleArgs, interrupted: &AtomicBool) -> Result<ExitC
     let report = schedule(&program, &resources, policy.as_mut(), &inputs, request);
     progress.clear();
     let report = report.map_err(|error| problems::schedule(&error, &args.graph))?;
-    write_files(args, &program, &resources, &report)?;
-    let summary = Summary::new(args, &program, &resources, &report);
+    let document = document(args, &program, &resources, &report);
     let text = if args.json {
-        let text = serde_json::to_string_pretty(&summary);
+        let text = serde_json::to_string_pretty(&document);
         text.map_err(|error| Failure::from_error(Kind::Bug, &error))? + "\n"
     } else if args.quiet {
         String::new()
     } else {
-        summary.table()
+        summary(&document)
     };
     let printed = terminal::printed(&text)?;
+    // What was measured is told even where it cannot be kept.
+    write_files(args, &program, &resources, &report, &document)?;
     if report.is_interrupted {
         let message = format!("interrupted after {} frames", report.frames.len());
         return Err(Failure::new(Kind::Interrupted, message));
@@ -158,8 +167,12 @@ fn write_files(
     program: &KernelProgram,
     resources: &[Resource],
     report: &Report,
+    document: &Schedule,
 ) -> Result<(), Failure> {
     let file = |error: &dyn std::error::Error| Failure::from_error(Kind::File, error);
+    if let Some(path) = &args.measured {
+        write_json(path, document).map_err(|error| file(&error))?;
+    }
     if let Some(folder) = &args.output {
         let outputs = kernel_ports(program, &report.outputs);
         write_outputs(folder, &outputs).map_err(|error| file(&error))?;
@@ -211,113 +224,101 @@ fn trace(resources: &[Resource], number: usize, frame: &Scheduled) -> Trace {
     trace
 }
 
-/// What a person or a program wants to know.
-#[derive(Debug, Serialize)]
-struct Summary {
-    schema: u32,
-    graph: String,
-    policy: &'static str,
-    devices: Vec<UsedDevice>,
-    kernels: usize,
-    components: usize,
-    frames: usize,
-    /// Medians over the frames.
-    total_ns: i64,
-    device_span_ns: i64,
-    /// Total time without the device span.
-    overhead_ns: i64,
-    /// What the host spent on choosing and enqueueing.
-    host_ns: i64,
-    /// The commands of the frame whose total time is the median.
-    commands: Vec<paracompile_runtime::schedule::Executed>,
-}
-
-#[derive(Debug, Serialize)]
-struct UsedDevice {
-    name: String,
-    device: String,
-    queues: usize,
-    /// Launches in the frame whose total time is the median.
-    kernels: usize,
-}
-
-impl Summary {
-    fn new(
-        args: &ScheduleArgs,
-        program: &KernelProgram,
-        resources: &[Resource],
-        report: &Report,
-    ) -> Self {
-        let typical = report.typical().map(|(_, frame)| frame.commands.clone());
-        let commands = typical.unwrap_or_default();
-        let names = devices(
-            &resources
-                .iter()
-                .map(|one| one.bound.clone())
-                .collect::<Vec<_>>(),
-        );
-        let used = resources.iter().enumerate().map(|(index, resource)| {
-            let is_launch = |command: &&paracompile_runtime::schedule::Executed| {
-                command.unit == index && command.what == What::Launch
-            };
-            UsedDevice {
-                name: resource.bound.processor.clone(),
-                device: names[&resource.bound.processor].clone(),
-                queues: resource.queues,
-                kernels: commands.iter().filter(is_launch).count(),
-            }
-        });
-        Self {
-            schema: 1,
-            graph: program.linked.graph.name.clone(),
-            policy: match args.policy {
-                PolicyName::Clustering => "clustering",
-                PolicyName::Eager => "eager",
-                PolicyName::Heft => "heft",
-            },
-            devices: used.collect(),
-            kernels: program.linked.graph.kernels.len(),
-            components: report.components,
-            frames: report.frames.len(),
-            total_ns: report.median(|frame| frame.total_ns),
-            device_span_ns: report.median(|frame| frame.device_span_ns),
-            overhead_ns: report.median(Scheduled::overhead_ns),
-            host_ns: report.median(|frame| frame.host_ns),
-            commands,
+/// What a program wants to know.
+fn document(
+    args: &ScheduleArgs,
+    program: &KernelProgram,
+    resources: &[Resource],
+    report: &Report,
+) -> Schedule {
+    let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    let median = |figure: fn(&Scheduled) -> i64| nanoseconds(report.median(figure));
+    let commands = report
+        .typical()
+        .map_or(&[][..], |(_, frame)| &frame.commands);
+    let bound: Vec<Bound> = resources.iter().map(|one| one.bound.clone()).collect();
+    let names = devices(&bound);
+    let devices = resources.iter().enumerate().map(|(index, resource)| {
+        let is_launch = |command: &&Executed| command.unit == index && command.what == What::Launch;
+        ScheduledDevice {
+            name: resource.bound.processor.clone(),
+            device: names[&resource.bound.processor].clone(),
+            queues: count(resource.queues),
+            kernels: count(commands.iter().filter(is_launch).count()),
         }
+    });
+    let commands = commands.iter().map(|command| ScheduledCommand {
+        kernel: command.kernel.clone(),
+        function: command.function.clone(),
+        component: count(command.component),
+        what: match command.what {
+            What::Write => CommandKind::Write,
+            What::Launch => CommandKind::Launch,
+            What::Read => CommandKind::Read,
+        },
+        device: command.device.clone(),
+        queue: count(command.queue),
+        start_ns: nanoseconds(command.start_ns),
+        end_ns: nanoseconds(command.end_ns),
+    });
+    Schedule {
+        schema: SCHEMA,
+        kind: ScheduleKind::Schedule,
+        graph: program.linked.graph.name.clone(),
+        policy: policy_name(args.policy).to_owned(),
+        devices: devices.collect(),
+        kernels: count(program.linked.graph.kernels.len()),
+        components: count(report.components),
+        frames: count(report.frames.len()),
+        total_ns: median(|frame| frame.total_ns),
+        device_span_ns: median(|frame| frame.device_span_ns),
+        overhead_ns: median(Scheduled::overhead_ns),
+        host_ns: median(|frame| frame.host_ns),
+        commands: commands.collect(),
     }
+}
 
-    fn table(&self) -> String {
-        let mut text = String::new();
-        let _ = writeln!(
-            text,
-            "{}: {} kernels in {} components by {}, {} frames\n",
-            self.graph, self.kernels, self.components, self.policy, self.frames
-        );
-        let rows = self.devices.iter().map(|device| {
-            [
-                device.name.clone(),
-                device.device.clone(),
-                device.queues.to_string(),
-                device.kernels.to_string(),
-            ]
-        });
-        text.push_str(&table::table(
-            &["name", "device", "queues", "kernels"],
-            rows,
-        ));
-        text.push('\n');
-        let time = |nanoseconds: i64| {
-            Nanoseconds::new(u64::try_from(nanoseconds).unwrap_or(0)).to_string()
-        };
-        let rows = [
-            ("total time", self.total_ns),
-            ("device span", self.device_span_ns),
-            ("total without device span", self.overhead_ns),
-            ("host, choosing and enqueueing", self.host_ns),
-        ];
-        let rows = rows.map(|(name, value)| [name.to_owned(), time(value)]);
-        text.push_str(&table::table(&["median of frames", ""], rows));
-        text
+/// Times begin with the frame; the clock of a device may be off by more than what lies between.
+fn nanoseconds(time: i64) -> Nanoseconds {
+    Nanoseconds::new(u64::try_from(time).unwrap_or(0))
+}
+
+const fn policy_name(policy: PolicyName) -> &'static str {
+    match policy {
+        PolicyName::Clustering => "clustering",
+        PolicyName::Eager => "eager",
+        PolicyName::Heft => "heft",
     }
+}
+
+/// What a person wants to know.
+fn summary(schedule: &Schedule) -> String {
+    let mut text = String::new();
+    let _ = writeln!(
+        text,
+        "{}: {} kernels in {} components by {}, {} frames\n",
+        schedule.graph, schedule.kernels, schedule.components, schedule.policy, schedule.frames
+    );
+    let rows = schedule.devices.iter().map(|device| {
+        [
+            device.name.clone(),
+            device.device.clone(),
+            device.queues.to_string(),
+            device.kernels.to_string(),
+        ]
+    });
+    text.push_str(&table::table(
+        &["name", "device", "queues", "kernels"],
+        rows,
+    ));
+    text.push('\n');
+    let rows = [
+        ("total time", schedule.total_ns),
+        ("device span", schedule.device_span_ns),
+        ("total without device span", schedule.overhead_ns),
+        ("host, choosing and enqueueing", schedule.host_ns),
+    ];
+    let rows = rows.map(|(name, value)| [name.to_owned(), value.to_string()]);
+    text.push_str(&table::table(&["median of frames", ""], rows));
+    text
 }
