@@ -27,8 +27,8 @@ pub mod plan {
     pub use paracompile_plan::plan::*;
     pub use paracompile_plan::{
         FileKind, OpClass, ReadError, Violation, WriteError, check, check_structure, counted,
-        read_front, read_measured, read_plan, writable, write_bytes, write_json, write_text,
-        write_with,
+        read_front, read_measured, read_plan, read_schedule, scheduled, writable, write_bytes,
+        write_json, write_text, write_with,
     };
 }
 
