@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 
+import jsonschema
 import numpy
 import pytest
 
@@ -49,6 +50,23 @@ def add_group(x, sums, size):
     return x + numpy.repeat(sums, size)
 
 
+def edges(inputs):
+    """Binomial smoothing, Sobel's derivatives and their length, as scipy would with the nearest pixel outside."""
+    image = inputs["smooth.blur[0]"].astype(numpy.float64)
+
+    def correlated(image, rows, columns):
+        padded = numpy.pad(image, 1, mode="edge")
+        height, width = image.shape
+        return sum(
+            rows[i] * columns[j] * padded[i : i + height, j : j + width] for i in range(3) for j in range(3)
+        )
+
+    smooth = correlated(image, [1, 2, 1], [1, 2, 1]) / 16
+    horizontal = correlated(smooth, [1, 2, 1], [-1, 0, 1]) / 8
+    vertical = correlated(smooth, [-1, 0, 1], [1, 2, 1]) / 8
+    return {"edges.magnitude[2]": numpy.hypot(horizontal, vertical)}
+
+
 # What each graph computes: the shapes of its inputs, and its outputs of them.
 
 
@@ -86,6 +104,7 @@ def attention_inputs(heads, beta):
 GRAPHS = {
     "vadd_vsin.json": (vadd_vsin, {"left.vsin[0]": (65536,), "right.vsin[0]": (65536,)}),
     "irregular.json": (irregular, {"a.vsin[0]": (16384,)}),
+    "guide/edges.json": (edges, {"smooth.blur[0]": (512, 512)}),
     "attention_h2_b64.graph": (attention(2), attention_inputs(2, 64)),
     "attention_h3_b128.graph": (attention(3), attention_inputs(3, 128)),
 }
@@ -167,6 +186,8 @@ def test_policies(name, form, policy, graphs, data, tmp_path):
         *options, "--output", tmp_path / "out", "--json",
     )
     report = json.loads(text)
+    schema = json.loads((ROOT / "docs/schema/schedule.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(report)
     assert report["total_ns"] >= report["device_span_ns"] > 0
     compare(tmp_path / "out", expected)
 

@@ -9,6 +9,8 @@ mod constraints;
 mod documents;
 mod export;
 mod guide;
+mod kernel_graphs;
+mod kernel_guide;
 mod operating_points;
 mod optimality;
 mod oracle;
