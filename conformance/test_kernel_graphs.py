@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -172,7 +173,7 @@ def compare(folder, expected):
 
 def folders(name):
     """Where descriptions and sources lie, of graphs that lie elsewhere."""
-    return ["--kernel-dir", EXAMPLES / "info", "--kernel-dir", EXAMPLES / "src"]
+    return ["--kernel-dir", EXAMPLES / "info", "--kernel-dir", EXAMPLES / "src", "--kernel-dir", EXAMPLES / "guide"]
 
 
 @pytest.mark.parametrize(("name", "form"), CASES)
@@ -214,3 +215,20 @@ def test_plans(name, form, processors, graphs, data, tmp_path):
             "--output", results, "--quiet",
         )
         compare(results, expected)
+
+
+def test_check_builds_sources(tmp_path):
+    """A source that no longer builds is told by `check`, with file and line, and nothing runs."""
+    folder = tmp_path / "guide"
+    shutil.copytree(EXAMPLES / "guide", folder)
+    graph, soc = folder / "edges.json", tmp_path / "soc.json"
+    pararun("profile", graph, "--device", "cpu=cpu/2", "--queues", 1, "--budget", 4, "-o", soc, "--quiet")
+    paracompile(graph, "--soc", soc, "--costs", tmp_path / "soc.costs/edges.json", "--out", tmp_path / "out", "--no-plots", "--quiet")
+    plan = sorted((tmp_path / "out/plans").iterdir())[0]
+    check = ["check", plan, "--model", graph, "--map", "cpu=cpu/2"]
+    assert "go together" in pararun(*check)
+    source = folder / "magnitude.cl"
+    source.write_text(source.read_text().replace("sqrt(", "nothing("))
+    done = subprocess.run([PARARUN, *map(str, check)], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 2
+    assert "magnitude.cl:5" in done.stderr and "nothing" in done.stderr, done.stderr
