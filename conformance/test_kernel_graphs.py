@@ -4,9 +4,11 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
+import jsonschema
 import numpy
 import pytest
 
@@ -48,6 +50,23 @@ def group_sums(x, size):
 
 def add_group(x, sums, size):
     return x + numpy.repeat(sums, size)
+
+
+def edges(inputs):
+    """Binomial smoothing, Sobel's derivatives and their length, as scipy would with the nearest pixel outside."""
+    image = inputs["smooth.blur[0]"].astype(numpy.float64)
+
+    def correlated(image, rows, columns):
+        padded = numpy.pad(image, 1, mode="edge")
+        height, width = image.shape
+        return sum(
+            rows[i] * columns[j] * padded[i : i + height, j : j + width] for i in range(3) for j in range(3)
+        )
+
+    smooth = correlated(image, [1, 2, 1], [1, 2, 1]) / 16
+    horizontal = correlated(smooth, [1, 2, 1], [-1, 0, 1]) / 8
+    vertical = correlated(smooth, [-1, 0, 1], [1, 2, 1]) / 8
+    return {"edges.magnitude[2]": numpy.hypot(horizontal, vertical)}
 
 
 # What each graph computes: the shapes of its inputs, and its outputs of them.
@@ -110,6 +129,7 @@ def conv_inputs(samples, filters, side):
 GRAPHS = {
     "vadd_vsin.json": (vadd_vsin, {"left.vsin[0]": (65536,), "right.vsin[0]": (65536,)}),
     "irregular.json": (irregular, {"a.vsin[0]": (16384,)}),
+    "guide/edges.json": (edges, {"smooth.blur[0]": (512, 512)}),
     "attention_h2_b64.graph": (attention(2), attention_inputs(2, 64)),
     "attention_h3_b128.graph": (attention(3), attention_inputs(3, 128)),
     "conv_forward.json": (conv_forward(2, 2, 16), conv_inputs(2, 2, 16)),
@@ -178,7 +198,7 @@ def compare(folder, expected):
 
 def folders(name):
     """Where descriptions and sources lie, of graphs that lie elsewhere."""
-    return ["--kernel-dir", EXAMPLES / "info", "--kernel-dir", EXAMPLES / "src"]
+    return ["--kernel-dir", EXAMPLES / "info", "--kernel-dir", EXAMPLES / "src", "--kernel-dir", EXAMPLES / "guide"]
 
 
 @pytest.mark.parametrize(("name", "form"), CASES)
@@ -192,6 +212,8 @@ def test_policies(name, form, policy, graphs, data, tmp_path):
         *options, "--output", tmp_path / "out", "--json",
     )
     report = json.loads(text)
+    schema = json.loads((ROOT / "docs/schema/schedule.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(report)
     assert report["total_ns"] >= report["device_span_ns"] > 0
     compare(tmp_path / "out", expected)
 
@@ -234,3 +256,20 @@ def test_plans(name, form, processors, graphs, data, tmp_path):
             "--output", results, "--quiet",
         )
         compare(results, expected)
+
+
+def test_check_builds_sources(tmp_path):
+    """A source that no longer builds is told by `check`, with file and line, and nothing runs."""
+    folder = tmp_path / "guide"
+    shutil.copytree(EXAMPLES / "guide", folder)
+    graph, soc = folder / "edges.json", tmp_path / "soc.json"
+    pararun("profile", graph, "--device", "cpu=cpu/2", "--queues", 1, "--budget", 4, "-o", soc, "--quiet")
+    paracompile(graph, "--soc", soc, "--costs", tmp_path / "soc.costs/edges.json", "--out", tmp_path / "out", "--no-plots", "--quiet")
+    plan = sorted((tmp_path / "out/plans").iterdir())[0]
+    check = ["check", plan, "--model", graph, "--map", "cpu=cpu/2"]
+    assert "go together" in pararun(*check)
+    source = folder / "magnitude.cl"
+    source.write_text(source.read_text().replace("sqrt(", "nothing("))
+    done = subprocess.run([PARARUN, *map(str, check)], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 2
+    assert "magnitude.cl:5" in done.stderr and "nothing" in done.stderr, done.stderr

@@ -28,8 +28,8 @@ pub mod plan {
     pub use paracompile_plan::plan::*;
     pub use paracompile_plan::{
         FileKind, OpClass, ReadError, Seconds, Violation, WriteError, check, check_structure,
-        counted, read_front, read_measured, read_plan, writable, write_bytes, write_json,
-        write_text, write_with,
+        counted, read_front, read_measured, read_plan, read_schedule, scheduled, writable,
+        write_bytes, write_json, write_text, write_with,
     };
 }
 

@@ -1,10 +1,11 @@
-//! Pictures of what a compile run found: the Pareto front, and a plan in time.
+//! Pictures of what a compile run found: the Pareto front, and a plan in time; and of what a runtime measured.
 //!
 //! Pure functions from results to SVG text, and from that to PNG; they open no files.
 
 mod axis;
 mod bitmap;
 mod canvas;
+mod device_use;
 mod fidelity;
 mod font;
 mod front_legend;
@@ -23,6 +24,7 @@ mod points;
 #[cfg(test)]
 mod samples;
 mod scatter;
+mod schedule;
 mod stage_use;
 mod stages;
 mod stream;
@@ -34,5 +36,6 @@ pub use graph::{TooLarge, graph_dot, graph_svg};
 pub use measured::predicted_and_measured;
 pub use pareto::pareto;
 pub use scatter::scatter;
+pub use schedule::schedule;
 pub use stage_use::{QueueUse, stage_use};
 pub use stages::stages;

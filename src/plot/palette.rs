@@ -165,6 +165,16 @@ fn spread(name: &str) -> usize {
     sum as usize % (HUES.len() - 1)
 }
 
+/// A colour for the thing at this place of a list of other things than processors; lighter ones past seven.
+pub(super) fn hue(place: usize) -> RGBColor {
+    let colour = HUES[place % HUES.len()];
+    if place < HUES.len() {
+        colour
+    } else {
+        tint(colour, LIGHTER)
+    }
+}
+
 /// Kinds of operators that are shaded alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Family {

@@ -1,4 +1,4 @@
-//! Fronts and plans made up for tests of pictures.
+//! Fronts, plans and schedules made up for tests of pictures.
 
 use std::collections::BTreeMap;
 
@@ -9,6 +9,9 @@ use paracompile_plan::plan::{
     Buffer, BufferKind, FrameOverlap, Label, Layout, ModelKind, ModelRef, OperatorRef,
     PlanProcessor, PlanStage, Predicted, Proof, Provenance, Queue, QueueKind, SCHEMA, SocRef,
     StoppedBy, Strategy, Task, Transfer,
+};
+use paracompile_plan::scheduled::{
+    CommandKind, Schedule, ScheduleKind, ScheduledCommand, ScheduledDevice,
 };
 use paracompile_plan::{Bytes, Milliwatts, Nanojoules, Nanoseconds, OpClass, Plan, Slowdown};
 
@@ -277,5 +280,52 @@ fn proof(value: Nanoseconds) -> Proof {
         method: "frontier".to_owned(),
         scope: "stage".to_owned(),
         stopped_by: StoppedBy::Complete,
+    }
+}
+
+/// A schedule of 10 ms of kernels: devices with their queues, and a kernel a command with device, queue, start and end in nanoseconds.
+pub(super) fn schedule(devices: &[(&str, u32)], kernels: &[(&str, u32, u64, u64)]) -> Schedule {
+    let count = u32::try_from(kernels.len()).unwrap();
+    let devices = devices.iter().map(|&(name, queues)| {
+        let own = kernels.iter().filter(|kernel| kernel.0 == name).count();
+        ScheduledDevice {
+            name: name.to_owned(),
+            device: format!("the device of {name}"),
+            queues,
+            kernels: u32::try_from(own).unwrap(),
+        }
+    });
+    let commands = (0..)
+        .zip(kernels)
+        .map(|(index, &(device, queue, start, end))| {
+            let mut command = ScheduledCommand {
+                kernel: format!("kernel_{index}"),
+                function: "product".to_owned(),
+                component: index,
+                what: CommandKind::Launch,
+                device: device.to_owned(),
+                queue,
+                start_ns: Nanoseconds::new(start),
+                end_ns: Nanoseconds::new(end),
+            };
+            if index % 2 == 1 {
+                "softmax".clone_into(&mut command.function);
+            }
+            command
+        });
+    Schedule {
+        schema: SCHEMA,
+        kind: ScheduleKind::Schedule,
+        graph: "sample".to_owned(),
+        policy: "heft".to_owned(),
+        devices: devices.collect(),
+        kernels: count,
+        components: count,
+        frames: 20,
+        total_ns: Nanoseconds::new(10_000_000),
+        device_span_ns: Nanoseconds::new(9_000_000),
+        overhead_ns: Nanoseconds::new(1_000_000),
+        host_ns: Nanoseconds::new(100_000),
+        commands: commands.collect(),
     }
 }

@@ -10,6 +10,8 @@ mod documents;
 mod export;
 mod guide;
 mod kernel_cluster;
+mod kernel_graphs;
+mod kernel_guide;
 mod kernel_prediction;
 mod operating_points;
 mod optimality;

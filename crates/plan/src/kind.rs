@@ -27,6 +27,8 @@ pub enum FileKind {
     Front,
     /// What was measured of a plan.
     Measured,
+    /// A kernel graph by a policy, measured.
+    Schedule,
     /// All figures of a validation.
     Validation,
     /// Predictions beside measurements.
@@ -77,6 +79,9 @@ impl FileKind {
                 kind: Some(kind), ..
             } if kind == "measured" => Some(Self::Measured),
             Head {
+                kind: Some(kind), ..
+            } if kind == "schedule" => Some(Self::Schedule),
+            Head {
                 predictions: Some(_),
                 plans: Some(_),
                 ..
@@ -110,10 +115,10 @@ impl FileKind {
                 "give one of the plan files that it names, in plans/ and baselines/ beside it"
             }
             Self::Measured => "it is drawn with its plan: paracompile plot PLAN --measured FILE",
+            Self::Schedule | Self::Fidelity => "paracompile plot draws it",
             Self::Validation => {
                 "it is for programs; paracompile plot draws what pararun validate writes with --fidelity"
             }
-            Self::Fidelity => "paracompile plot draws it",
             Self::Costs => {
                 "it belongs behind --costs: paracompile MODEL --soc PROFILE --costs FILE"
             }
@@ -131,6 +136,7 @@ impl fmt::Display for FileKind {
             Self::Plan => "a plan",
             Self::Front => "a front",
             Self::Measured => "what pararun run measured of a plan",
+            Self::Schedule => "what pararun schedule measured of a kernel graph",
             Self::Validation => "what pararun validate found",
             Self::Fidelity => "a fidelity report",
             Self::Costs => "a file of costs",
@@ -151,6 +157,10 @@ mod tests {
             (
                 r#"{"kind": "measured", "tasks": []}"#,
                 Some(FileKind::Measured),
+            ),
+            (
+                r#"{"kind": "schedule", "kernels": 2}"#,
+                Some(FileKind::Schedule),
             ),
             (
                 r#"{"kind": "fidelity", "points": []}"#,

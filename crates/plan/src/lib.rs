@@ -30,6 +30,8 @@ pub mod front;
 
 pub mod measured;
 
+pub mod scheduled;
+
 pub mod facts;
 
 mod read;
@@ -45,7 +47,7 @@ pub use hexadecimal::hexadecimal;
 pub use kind::FileKind;
 pub use op_class::{OpClass, UnknownClass};
 pub use plan::Plan;
-pub use read::{ReadError, parse_plan, read_front, read_measured, read_plan};
+pub use read::{ReadError, parse_plan, read_front, read_measured, read_plan, read_schedule};
 pub use units::{
     Bytes, Joules, Milliwatts, Nanojoules, Nanoseconds, Seconds, Slowdown, Watts, counted,
 };

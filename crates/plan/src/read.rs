@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use crate::front::Front;
 use crate::measured::Measured;
 use crate::plan::{Plan, SCHEMA};
+use crate::scheduled::{Schedule, ScheduleFault};
 
 /// Plans of the largest networks have a few megabytes.
 pub(crate) const LARGEST: u64 = 256 << 20;
@@ -53,6 +54,24 @@ pub enum ReadError {
         /// Its number.
         found: u64,
     },
+    /// The file contradicts itself.
+    #[error("{}: {}", .path.display(), listed(.faults))]
+    Schedule {
+        /// The file.
+        path: PathBuf,
+        /// In what, in its order.
+        faults: Vec<ScheduleFault>,
+    },
+}
+
+/// The first faults, and how many more there are.
+fn listed(faults: &[ScheduleFault]) -> String {
+    const SHOWN: usize = 8;
+    let mut texts: Vec<String> = faults.iter().take(SHOWN).map(ToString::to_string).collect();
+    if faults.len() > SHOWN {
+        texts.push(format!("and {} more", faults.len() - SHOWN));
+    }
+    texts.join("; ")
 }
 
 /// What a parser says, without the place, which stands first already.
@@ -97,6 +116,18 @@ pub fn read_front(path: &Path) -> Result<Front, ReadError> {
 /// Reads what a runtime measured of a plan; unknown fields are ignored.
 pub fn read_measured(path: &Path) -> Result<Measured, ReadError> {
     read(path)
+}
+
+/// Reads what a runtime measured of a kernel graph by a policy; unknown fields are ignored.
+pub fn read_schedule(path: &Path) -> Result<Schedule, ReadError> {
+    let schedule: Schedule = read(path)?;
+    let faults = schedule.faults();
+    if faults.is_empty() {
+        Ok(schedule)
+    } else {
+        let path = path.to_owned();
+        Err(ReadError::Schedule { path, faults })
+    }
 }
 
 #[derive(Deserialize)]

@@ -560,12 +560,12 @@ pub(crate) struct SimulateArgs {
 /// `paracompile plot`.
 #[derive(Debug, Args)]
 pub(crate) struct PlotArgs {
-    /// front.json, a plan file, or a fidelity report
+    /// front.json, a plan file, a measured schedule of a kernel graph, or a fidelity report
     pub(crate) file: PathBuf,
     /// Where to write, .svg or .png; by default <FILE>-<KIND>.svg beside the file or its front
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// What to draw; by default the front, the time chart of a plan, or the scatter of a report
+    /// What to draw; by default the front, the time chart of a plan or a schedule, or the scatter of a report
     #[arg(long, value_enum)]
     pub(crate) kind: Option<PlotKind>,
     /// What `pararun run --measured` wrote of the plan: drawn below the prediction
@@ -678,6 +678,8 @@ pub(crate) enum PlotKind {
     Graph,
     /// Of a fidelity report: predicted over measured
     Fidelity,
+    /// Of what `pararun schedule --measured` wrote: kernels and copies on queues over time
+    Schedule,
 }
 
 /// `paracompile report`.

@@ -7,11 +7,13 @@ use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 
 use paracompile::front::Front;
+use paracompile::plan::scheduled::Schedule;
 use paracompile::plan::{
-    FileKind, Plan, read_front, read_measured, read_plan, writable, write_bytes,
+    FileKind, Plan, read_front, read_measured, read_plan, read_schedule, writable, write_bytes,
 };
 use paracompile::plot::{
-    Fidelity, gantt, graph_dot, graph_svg, pareto, png, predicted_and_measured, scatter, stages,
+    Fidelity, gantt, graph_dot, graph_svg, pareto, png, predicted_and_measured, scatter, schedule,
+    stages,
 };
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -83,6 +85,7 @@ enum Subject {
     Front(Box<Front>),
     Plan(Box<Plan>),
     Fidelity(Fidelity),
+    Schedule(Box<Schedule>),
 }
 
 impl fmt::Display for Subject {
@@ -91,6 +94,7 @@ impl fmt::Display for Subject {
             Self::Front(_) => "a front",
             Self::Plan(_) => "a plan",
             Self::Fidelity(_) => "a fidelity report",
+            Self::Schedule(_) => "a measured schedule",
         })
     }
 }
@@ -106,7 +110,7 @@ struct Head {
 impl Subject {
     fn read(path: &Path) -> Result<Self, Failure> {
         let kind = FileKind::of(path).filter(|kind| match kind {
-            FileKind::Plan | FileKind::Front | FileKind::Fidelity => false,
+            FileKind::Plan | FileKind::Front | FileKind::Fidelity | FileKind::Schedule => false,
             FileKind::Run
             | FileKind::Directory
             | FileKind::Model
@@ -127,13 +131,16 @@ impl Subject {
             Some(head) if head.kind.as_deref() == Some("fidelity") => Fidelity::parse(&text)
                 .map(Self::Fidelity)
                 .map_err(|error| Failure::from_error(Kind::Plan, &error).at(path)),
+            Some(head) if head.kind.as_deref() == Some("schedule") => read_schedule(path)
+                .map(|schedule| Self::Schedule(Box::new(schedule)))
+                .map_err(unreadable),
             Some(head) if head.plans.is_some() => read_front(path)
                 .map(|front| Self::Front(Box::new(front)))
                 .map_err(unreadable),
             Some(head) if head.tasks.is_none() => Err(Failure::new(
                 Kind::Plan,
                 format!(
-                    "{}: neither a front, nor a plan, nor a fidelity report",
+                    "{}: neither a front, nor a plan, nor a schedule, nor a fidelity report",
                     path.display()
                 ),
             )
@@ -151,6 +158,7 @@ impl Subject {
             Self::Front(_) => &[PlotKind::Pareto],
             Self::Plan(_) => &[PlotKind::Gantt, PlotKind::Stages, PlotKind::Graph],
             Self::Fidelity(_) => &[PlotKind::Fidelity],
+            Self::Schedule(_) => &[PlotKind::Schedule],
         }
     }
 }
@@ -162,6 +170,7 @@ const fn name(kind: PlotKind) -> &'static str {
         PlotKind::Stages => "stages",
         PlotKind::Graph => "graph",
         PlotKind::Fidelity => "fidelity",
+        PlotKind::Schedule => "schedule",
     }
 }
 
@@ -225,11 +234,13 @@ fn drawn(subject: &Subject, kind: PlotKind, format: Format) -> Result<Vec<u8>, F
             })?,
         },
         (Subject::Plan(plan), PlotKind::Stages) => stages(plan),
-        (Subject::Plan(plan), PlotKind::Gantt | PlotKind::Pareto | PlotKind::Fidelity) => {
-            gantt(plan)
-        }
+        (
+            Subject::Plan(plan),
+            PlotKind::Gantt | PlotKind::Pareto | PlotKind::Fidelity | PlotKind::Schedule,
+        ) => gantt(plan),
         (Subject::Front(front), _) => pareto(front),
         (Subject::Fidelity(report), _) => scatter(report),
+        (Subject::Schedule(measured), _) => schedule(measured),
     };
     encoded(svg, format)
 }

@@ -7,6 +7,8 @@ mod facts;
 #[cfg(test)]
 mod hand;
 #[cfg(test)]
+mod kernels;
+#[cfg(test)]
 mod mutants;
 #[cfg(test)]
 mod random;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use paracompile_plan::front::Front;
 use paracompile_plan::measured::Measured;
 use paracompile_plan::plan::Plan;
+use paracompile_plan::scheduled::Schedule;
 use schemars::{JsonSchema, schema_for};
 
 fn compare<T: JsonSchema>(name: &str) {
@@ -39,4 +40,9 @@ fn the_front_schema_is_that_of_the_types() {
 #[test]
 fn the_measured_schema_is_that_of_the_types() {
     compare::<Measured>("measured.schema.json");
+}
+
+#[test]
+fn the_schedule_schema_is_that_of_the_types() {
+    compare::<Schedule>("schedule.schema.json");
 }

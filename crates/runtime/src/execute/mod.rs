@@ -45,7 +45,7 @@ pub use memory::{Bound, Sharing};
 pub use order::{After, Node, Order, StageEnds, Work, order};
 pub use outcome::{Subject, measured};
 pub use planned::{Lookup, Planned, Source};
-pub use prepare::{Enqueueing, Options, Port, Prepared, prepare, prepare_kernels};
+pub use prepare::{Enqueueing, Options, Port, Prepared, prepare, prepare_kernels, try_kernels};
 pub use stream::{Feed, Mode, Request, Sink};
 pub use timeline::{Frame, Overtaken, Span, Timeline};
 

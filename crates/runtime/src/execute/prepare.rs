@@ -186,22 +186,7 @@ pub fn prepare_kernels(
     options: Options,
 ) -> Result<Prepared, RunError> {
     let resolver = Resolver::new(program);
-    let updates = resolver.updates(plan)?;
-    let layout = Layout::new(plan, bound, options.depth, options.sharing, &[], &updates)?;
-    let mut placed = Vec::new();
-    for task in &plan.tasks {
-        let processor = &plan.queues[task.queue as usize].processor;
-        let bound = bound.iter().find(|bound| bound.processor == *processor);
-        let bound = bound.ok_or_else(|| RunError::Unbound(processor.clone()))?;
-        for kernel in resolver.kernels(task)? {
-            placed.push(Placed {
-                kernel,
-                context: &layout.contexts[layout.context_of[processor]],
-                device: bound.id,
-            });
-        }
-    }
-    judge(program, &placed)?;
+    let layout = judged(plan, program, bound, options, &resolver)?;
     let tasks = plan.tasks.iter().map(|task| {
         let is_same = |one, other| layout.is_same(one, other);
         let ResolvedTask {
@@ -226,6 +211,43 @@ pub fn prepare_kernels(
     builder.allocate()?;
     // Nothing is launched on what is not there yet: a user's kernel may follow indices.
     builder.build(&tasks, &BTreeMap::new(), ports, options)
+}
+
+/// Builds the sources of the kernels that a plan runs, each for its device, and tells all that keeps them from running.
+pub fn try_kernels(
+    plan: &Plan,
+    program: &KernelProgram,
+    bound: &[Bound],
+    options: Options,
+) -> Result<(), RunError> {
+    judged(plan, program, bound, options, &Resolver::new(program)).map(drop)
+}
+
+/// Where everything lies, once all kernels are found to run there.
+fn judged(
+    plan: &Plan,
+    program: &KernelProgram,
+    bound: &[Bound],
+    options: Options,
+    resolver: &Resolver<'_>,
+) -> Result<Layout, RunError> {
+    let updates = resolver.updates(plan)?;
+    let layout = Layout::new(plan, bound, options.depth, options.sharing, &[], &updates)?;
+    let mut placed = Vec::new();
+    for task in &plan.tasks {
+        let processor = &plan.queues[task.queue as usize].processor;
+        let bound = bound.iter().find(|bound| bound.processor == *processor);
+        let bound = bound.ok_or_else(|| RunError::Unbound(processor.clone()))?;
+        for kernel in resolver.kernels(task)? {
+            placed.push(Placed {
+                kernel,
+                context: &layout.contexts[layout.context_of[processor]],
+                device: bound.id,
+            });
+        }
+    }
+    judge(program, &placed)?;
+    Ok(layout)
 }
 
 /// A task with everything that it needs to be launched.

@@ -544,8 +544,10 @@ impl<'f, 'p> Frame<'f, 'p> {
                 let host = i64::try_from(device).unwrap_or(i64::MAX);
                 host.saturating_add(self.engine.offsets[issued.device]) - self.origin
             };
+            let kernel = self.engine.program.kernel(issued.kernel);
             commands.push(Executed {
-                kernel: self.engine.program.kernel(issued.kernel).name.clone(),
+                kernel: kernel.name.clone(),
+                function: kernel.function.clone(),
                 index: issued.kernel.index(),
                 component: issued.component,
                 what: issued.what,

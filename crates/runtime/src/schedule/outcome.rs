@@ -3,13 +3,14 @@
 use serde::Serialize;
 
 /// A command of a frame.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Executed {
     /// The kernel that it is of.
     pub kernel: String,
     /// Which kernel, by index.
-    #[serde(skip)]
     pub index: usize,
+    /// The function of the kernel.
+    pub function: String,
     /// The task that it was dispatched with: which component, by the order of their first kernels.
     pub component: usize,
     /// What it does.
@@ -17,7 +18,6 @@ pub struct Executed {
     /// The device, by name.
     pub device: String,
     /// The same by index.
-    #[serde(skip)]
     pub unit: usize,
     /// The queue of the device, from 0.
     pub queue: usize,
@@ -28,8 +28,7 @@ pub struct Executed {
 }
 
 /// What a command does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
     /// The host's data goes to a device.
     Write,
@@ -40,7 +39,7 @@ pub enum What {
 }
 
 /// A frame.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scheduled {
     /// From the first choice to the last callback.
     pub total_ns: i64,
@@ -105,6 +104,7 @@ mod tests {
     fn command(unit: usize, what: What, start_ns: i64, end_ns: i64) -> Executed {
         Executed {
             kernel: String::new(),
+            function: String::new(),
             index: 0,
             component: 0,
             what,

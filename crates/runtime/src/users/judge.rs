@@ -1,6 +1,7 @@
 //! Compares what a specification says of kernels with what the device's compiler found in their sources.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use opencl3::device::Device;
 use opencl3::kernel::Kernel as ClKernel;
@@ -62,7 +63,8 @@ pub(crate) fn judge(program: &KernelProgram, placed: &[Placed<'_>]) -> Result<()
             let known = problems.iter_mut().find(|known| {
                 known.file == kernel.source.written
                     && known.fault == fault
-                    && (matches!(fault, Fault::Build { .. }) || known.function == kernel.function)
+                    && (matches!(fault, Fault::Build { .. } | Fault::Includes { .. })
+                        || known.function == kernel.function)
             });
             if let Some(known) = known {
                 known.others += 1;
@@ -88,13 +90,20 @@ pub(crate) fn judge(program: &KernelProgram, placed: &[Placed<'_>]) -> Result<()
 fn faults(program: &KernelProgram, placed: Placed<'_>) -> Result<Vec<Fault>, OpenclError> {
     let kernel = program.kernel(placed.kernel);
     let source = program.source(placed.kernel);
+    if let Some(folder) = source.includes_from.as_deref()
+        && !can_be_named(folder)
+    {
+        let folder = folder.to_owned();
+        return Ok(vec![Fault::Includes { folder }]);
+    }
+    let options = options(program, placed.kernel);
     let built = placed
         .context
-        .users_kernel(source, &options(kernel), &kernel.function);
+        .users_kernel(source, &options, &kernel.function);
     let built = match built {
         Ok(Some(built)) => built,
         Ok(None) => {
-            let known = placed.context.users_functions(source, &options(kernel))?;
+            let known = placed.context.users_functions(source, &options)?;
             return Ok(vec![Fault::NoFunction { known }]);
         }
         Err(OpenclError::Build {
@@ -129,6 +138,12 @@ fn faults(program: &KernelProgram, placed: Placed<'_>) -> Result<Vec<Fault>, Ope
         faults.extend(group_fault(kernel, &built, placed.device)?);
     }
     Ok(faults)
+}
+
+/// Whether every compiler finds a folder by its name: they split options at blanks, and differ in what quotes them.
+fn can_be_named(folder: &Path) -> bool {
+    let breaks = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '"' | '\'' | '\\');
+    folder.to_str().is_some_and(|name| !name.contains(breaks))
 }
 
 /// An argument as people read it.

@@ -1,6 +1,7 @@
 //! What is wrong between a specification, its sources and a device: each with its place and a remedy.
 
 use std::fmt;
+use std::path::PathBuf;
 
 /// Everything that keeps kernels of a user from running.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +40,11 @@ pub enum Fault {
         device: String,
         /// What the compiler says, with file and line.
         log: String,
+    },
+    /// The source includes files from a folder whose name compilers cannot be given.
+    Includes {
+        /// The folder of the source.
+        folder: PathBuf,
     },
     /// The source has no such kernel.
     NoFunction {
@@ -126,6 +132,11 @@ impl fmt::Display for Fault {
                 "the source does not build for {device} with `{options}`:\n{}",
                 log.trim_end()
             ),
+            Self::Includes { folder } => write!(
+                f,
+                "the source includes files, and compilers cannot be given its folder, since the path has blanks, quotes, backslashes or no Unicode: {}",
+                folder.display()
+            ),
             Self::NoFunction { known } if known.is_empty() => {
                 write!(f, "the source has no kernel at all")
             }
@@ -188,6 +199,9 @@ impl Fault {
         match self {
             Self::Build { .. } => {
                 "correct the source, or the macros in the specification (`defines`, `macros_values`)"
+            }
+            Self::Includes { .. } => {
+                "move the sources to a folder whose path has letters, digits and dashes alone"
             }
             Self::NoFunction { .. } => {
                 "correct the function's name in the specification, or name the right source"

@@ -20,6 +20,8 @@ pub struct KernelSource {
     pub name: String,
     /// Its text.
     pub text: String,
+    /// The folder that it lies in, whole, if the text includes other files.
+    pub includes_from: Option<PathBuf>,
 }
 
 /// A kernel graph with its sources.
@@ -98,9 +100,12 @@ impl KernelProgram {
                 });
                 continue;
             };
+            let text = read(found)?;
+            let includes_from = includes_files(&text).then(|| folder_of(found));
             let source = KernelSource {
                 name: file.clone(),
-                text: read(found)?,
+                includes_from: includes_from.transpose()?,
+                text,
             };
             sources.insert(file.clone(), Arc::new(source));
         }
@@ -125,6 +130,23 @@ impl KernelProgram {
     pub fn source(&self, id: KernelId) -> &Arc<KernelSource> {
         &self.sources[&self.kernel(id).source.written]
     }
+}
+
+/// Whether a line includes another file; one in a comment or a text counts too, which does no harm.
+fn includes_files(text: &str) -> bool {
+    text.lines().any(|line| {
+        let directive = line.trim_start().strip_prefix('#').map(str::trim_start);
+        directive.is_some_and(|directive| directive.starts_with("include"))
+    })
+}
+
+/// The folder of a file: the compiler need not run where this program does.
+fn folder_of(path: &Path) -> Result<PathBuf, LoadError> {
+    let whole = path.canonicalize().map_err(|source| LoadError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    Ok(whole.parent().unwrap_or(Path::new("/")).to_owned())
 }
 
 /// The text of a source.

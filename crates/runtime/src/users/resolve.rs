@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
-use paracompile_frontend::import::kernels::{Argument, Kernel, KernelId, Number, Scalar};
+use paracompile_frontend::import::kernels::{Argument, KernelId, Number, Scalar};
 use paracompile_frontend::ir::{DataType, KernelOperand, OpId, TensorId};
 use paracompile_plan::plan::{OperatorRef, Plan, Task as PlanTask};
 
@@ -166,7 +166,7 @@ fn call(program: &KernelProgram, id: KernelId, arguments: Vec<CallArgument>) -> 
     };
     Call {
         source: Arc::clone(program.source(id)),
-        options: options(kernel),
+        options: options(program, id),
         function: kernel.function.clone(),
         arguments,
         global: extents(&kernel.global),
@@ -304,10 +304,13 @@ pub(super) fn value(scalar: &Scalar) -> Vec<u8> {
     one.repeat(components)
 }
 
-/// Build options for the macros of a kernel.
-pub(super) fn options(kernel: &Kernel) -> String {
+/// Build options for a kernel: the folder that its source includes files from, and its macros.
+pub(super) fn options(program: &KernelProgram, id: KernelId) -> String {
     let mut options = String::from("-cl-kernel-arg-info");
-    for (name, value) in &kernel.defines {
+    if let Some(folder) = &program.source(id).includes_from {
+        let _ = write!(options, " -I{}", folder.display());
+    }
+    for (name, value) in &program.kernel(id).defines {
         // Writing to a string cannot fail.
         let _ = write!(options, " -D{name}={value}");
     }

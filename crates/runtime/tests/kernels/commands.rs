@@ -1,9 +1,12 @@
 //! The commands on kernel graphs: what they print, what they write, and what they refuse with exit code 2.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output};
 
 use paracompile_frontend::cost::CostsFile;
+use paracompile_plan::read_schedule;
+use paracompile_plan::scheduled::CommandKind;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -64,6 +67,8 @@ fn a_schedule_reports_total_span_and_host_apart() {
         "trace.json",
         "--output",
         "out",
+        "--measured",
+        "schedule.json",
     ];
     let done = pararun(folder.path(), &[&SCHEDULE[..], &more[..]].concat());
     let said = String::from_utf8_lossy(&done.stderr);
@@ -78,6 +83,17 @@ fn a_schedule_reports_total_span_and_host_apart() {
     );
     assert!(folder.path().join("trace.json").is_file());
     assert!(folder.path().join("out/c.add_2_.npy").is_file());
+    // The file is what was printed, and says of each command what pictures need.
+    let kept = read_schedule(&folder.path().join("schedule.json")).unwrap();
+    assert_eq!(serde_json::to_value(&kept).unwrap(), report);
+    let launched: BTreeSet<(&str, &str, u32)> = kept
+        .commands
+        .iter()
+        .filter(|command| command.what == CommandKind::Launch)
+        .map(|command| (&*command.kernel, &*command.function, command.component))
+        .collect();
+    let expected = [("a", "twice", 0), ("b", "slow", 1), ("c", "add", 2)];
+    assert_eq!(launched, BTreeSet::from(expected));
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! What is wrong between a specification, its sources and the device is told with its place, before anything runs.
 
-use paracompile_runtime::execute::{Options, RunError, prepare_kernels};
-use paracompile_runtime::users::Fault;
+use std::path::Path;
+
+use paracompile_frontend::import::kernels::KernelOptions;
+use paracompile_runtime::execute::{Options, RunError, prepare_kernels, try_kernels};
+use paracompile_runtime::users::{Fault, KernelProgram};
 
 use crate::devices::parts;
 use crate::graphs::{SOURCE, load, text};
@@ -28,6 +31,9 @@ fn faults(text: &str, source: &str) -> (Vec<Fault>, String) {
     let error =
         prepare_kernels(&plan, &program, &parts.bound, Options::for_plan(&plan)).unwrap_err();
     let message = error.to_string();
+    // Who only tries is told the same.
+    let tried = try_kernels(&plan, &program, &parts.bound, Options::for_plan(&plan));
+    assert_eq!(tried.unwrap_err().to_string(), message);
     let RunError::Kernels(problems) = error else {
         panic!("another error: {message}");
     };
@@ -136,4 +142,46 @@ fn more_local_memory_than_the_device_has_is_refused() {
         ),
         "{message}"
     );
+}
+
+/// A graph in a folder of this name below `at`, with a source that includes a file beside it.
+fn including(at: &Path, folder: &str) -> KernelProgram {
+    let folder = at.join(folder);
+    std::fs::create_dir(&folder).unwrap();
+    let source = SOURCE.replacen("2.0f", "FACTOR", 1);
+    std::fs::write(folder.join("factor.h"), "#define FACTOR 2.0f\n").unwrap();
+    std::fs::write(
+        folder.join("k.cl"),
+        format!("# include \"factor.h\"\n{source}"),
+    )
+    .unwrap();
+    let graph = folder.join("graph.json");
+    std::fs::write(&graph, text(&[("a", "twice")], &[])).unwrap();
+    KernelProgram::load(&graph, &KernelOptions::default()).unwrap()
+}
+
+#[test]
+fn a_source_finds_what_it_includes_beside_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = including(folder.path(), "plain-folder_1.2");
+    let plan = plan(&program, ONE, &|_| 0);
+    let parts = parts(&plan);
+    try_kernels(&plan, &program, &parts.bound, Options::for_plan(&plan)).unwrap();
+}
+
+#[test]
+fn a_folder_that_compilers_cannot_be_given_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["with blank", "with\"quote", "with\\backslash"] {
+        let program = including(folder.path(), name);
+        let plan = plan(&program, ONE, &|_| 0);
+        let parts = parts(&plan);
+        let tried = try_kernels(&plan, &program, &parts.bound, Options::for_plan(&plan));
+        let message = tried.unwrap_err().to_string();
+        assert!(message.contains(name), "{message}");
+        assert!(
+            message.starts_with("kernel a (`twice` of k.cl): the source includes files"),
+            "{message}"
+        );
+    }
 }

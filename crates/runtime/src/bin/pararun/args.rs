@@ -328,6 +328,9 @@ pub(crate) struct ScheduleArgs {
     /// Write the outputs of the last frame here, a .npy file each
     #[arg(long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
+    /// Keep what --json prints in a file, for `paracompile plot`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) measured: Option<PathBuf>,
     /// Write what ran when: for Perfetto (.json), or for Paje's tools (.paje or .trace)
     #[arg(long, value_name = "FILE", value_parser = trace)]
     pub(crate) trace: Option<(PathBuf, TraceFormat)>,

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use paracompile_frontend::ir::{DataType, Shape};
 use paracompile_plan::{Plan, read_plan};
 use paracompile_runtime::bind::{Binding, bind};
+use paracompile_runtime::execute::{Options, try_kernels};
 use paracompile_runtime::input::{HostTensor, gather};
 use paracompile_runtime::model::{Model, load_model};
 use paracompile_runtime::users::kernel_inputs;
@@ -13,6 +14,7 @@ use paracompile_runtime::weights::{RandomWeights, WeightSource};
 
 use crate::args::{CheckArgs, PlanArgs};
 use crate::failure::{Failure, Kind};
+use crate::run::bound;
 use crate::{problems, table, terminal};
 
 /// A plan with all that it runs on.
@@ -88,6 +90,14 @@ pub(crate) fn tell_spare(binding: &Binding, nobody: &str) {
 /// Runs the command.
 pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let ready = ready(&args.plan, false)?;
+    if let Model::Kernels(program) = &ready.model {
+        let progress = terminal::Progress::new(false);
+        progress.show("building kernels");
+        let options = Options::for_plan(&ready.plan);
+        let tried = try_kernels(&ready.plan, program, &bound(&ready.binding), options);
+        progress.clear();
+        tried.map_err(|error| problems::run(&error, &args.plan.plan))?;
+    }
     let head = ["processor", "device", "units", "queues", "tasks"];
     let rows = ready.binding.processors.iter().map(|processor| {
         let queues = ready.plan.queues.iter();

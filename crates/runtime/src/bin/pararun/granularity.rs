@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::args::{GranularityName, PolicyName, ScheduleArgs};
 use crate::failure::{Failure, Kind};
-use crate::schedule::{UsedDevice, time};
+use crate::schedule_summary::time;
 use crate::table;
 use crate::words::NOTHING;
 
@@ -100,7 +100,7 @@ impl Choice {
     pub(crate) fn of(
         args: &ScheduleArgs,
         program: &KernelProgram,
-        devices: &[UsedDevice],
+        devices: &[&str],
         report: &Report,
     ) -> Option<Self> {
         let granulated = report.granularity.as_ref()?;
@@ -113,7 +113,7 @@ impl Choice {
             tasks: report.components,
             overheads: overheads
                 .map(|(device, overhead)| DeviceOverheads {
-                    device: device.name.clone(),
+                    device: (*device).to_owned(),
                     dispatch_ns: overhead.dispatch_ns,
                     host_ns: overhead.host_ns,
                     launch_ns: overhead.launch_ns,
@@ -201,7 +201,7 @@ fn considered(candidate: &Candidate) -> Considered {
 
 fn fused(
     program: &KernelProgram,
-    devices: &[UsedDevice],
+    devices: &[&str],
     granulated: &Granulated,
     level: Option<Level>,
 ) -> Vec<Fused> {
@@ -212,7 +212,7 @@ fn fused(
         .enumerate()
         .filter(|(_, (task, _))| task.kernels.len() > 1)
         .map(|(component, (task, reason))| {
-            let device = devices[reason.device].name.clone();
+            let device = devices[reason.device].to_owned();
             let what = match rule {
                 Some(Rule::Adaptive { factor, .. }) => {
                     format!("what was under {factor} times that was fused")

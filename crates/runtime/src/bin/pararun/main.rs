@@ -13,6 +13,7 @@ mod problems;
 mod profile;
 mod run;
 mod schedule;
+mod schedule_summary;
 mod sweep;
 mod table;
 mod terminal;

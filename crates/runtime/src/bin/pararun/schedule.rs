@@ -1,28 +1,28 @@
 //! `pararun schedule`: a kernel graph, run by a policy and measured.
 
-use std::fmt::Write;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use paracompile_frontend::import::kernels::{Device, KernelOptions};
-use paracompile_plan::{Nanoseconds, writable, writable_folder};
+use paracompile_plan::scheduled::Schedule;
+use paracompile_plan::{writable, writable_folder, write_json};
 use paracompile_runtime::bind::{DeviceMap, bind};
 use paracompile_runtime::execute::Sharing;
 use paracompile_runtime::input::write_outputs;
 use paracompile_runtime::run::devices;
 use paracompile_runtime::schedule::{
-    Clustering, Components, Eager, Grouping, Heft, Holes, Policy, Report, Resource,
-    ScheduleRequest, Scheduled, What, schedule,
+    Clustering, Components, Eager, Grouping, Heft, Policy, Report, Resource, ScheduleRequest,
+    Scheduled, What, schedule,
 };
 use paracompile_runtime::trace::{Lane, LaneKind, Trace, TraceEvent, write_trace};
 use paracompile_runtime::users::{KernelProgram, kernel_inputs, kernel_ports};
-use serde::Serialize;
 
 use crate::args::{PolicyName, ScheduleArgs};
 use crate::failure::{Failure, Kind};
 use crate::run::bound;
-use crate::{granularity, outputs, problems, table, terminal};
+use crate::schedule_summary::Summary;
+use crate::{granularity, outputs, problems, terminal};
 
 /// Runs the command.
 pub(crate) fn run(args: &ScheduleArgs, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
@@ -36,9 +36,14 @@ pub(crate) fn run(args: &ScheduleArgs, interrupted: &AtomicBool) -> Result<ExitC
     }
     let granularity = granularity::asked(args)?;
     let trace = args.trace.as_ref().map(|(path, _)| path.as_path());
-    outputs::distinct(&[("--trace", trace), ("--output", args.output.as_deref())])?;
+    let measured = args.measured.as_deref();
+    outputs::distinct(&[
+        ("--measured", measured),
+        ("--trace", trace),
+        ("--output", args.output.as_deref()),
+    ])?;
     // A run should not end at a file that cannot be written.
-    if let Some(path) = trace {
+    for path in measured.into_iter().chain(trace) {
         writable(path).map_err(|error| Failure::from_error(Kind::File, &error))?;
     }
     if let Some(folder) = &args.output {
@@ -72,7 +77,6 @@ pub(crate) fn run(args: &ScheduleArgs, interrupted: &AtomicBool) -> Result<ExitC
     let report = schedule(&program, &resources, policy.as_mut(), &inputs, request);
     progress.clear();
     let report = report.map_err(|error| problems::schedule(&error, &args.graph))?;
-    write_files(args, &program, &resources, &report)?;
     let summary = Summary::new(args, &program, &resources, &report);
     let text = if args.json {
         let text = serde_json::to_string_pretty(&summary);
@@ -83,6 +87,8 @@ pub(crate) fn run(args: &ScheduleArgs, interrupted: &AtomicBool) -> Result<ExitC
         summary.table()
     };
     let printed = terminal::printed(&text)?;
+    // What was measured is told even where it cannot be kept.
+    write_files(args, &program, &resources, &report, &summary.schedule)?;
     if report.is_interrupted {
         let message = format!("interrupted after {} frames", report.frames.len());
         return Err(Failure::new(Kind::Interrupted, message));
@@ -159,8 +165,12 @@ fn write_files(
     program: &KernelProgram,
     resources: &[Resource],
     report: &Report,
+    document: &Schedule,
 ) -> Result<(), Failure> {
     let file = |error: &dyn std::error::Error| Failure::from_error(Kind::File, error);
+    if let Some(path) = &args.measured {
+        write_json(path, document).map_err(|error| file(&error))?;
+    }
     if let Some(folder) = &args.output {
         let outputs = kernel_ports(program, &report.outputs);
         write_outputs(folder, &outputs).map_err(|error| file(&error))?;
@@ -210,144 +220,4 @@ fn trace(resources: &[Resource], number: usize, frame: &Scheduled) -> Trace {
         });
     }
     trace
-}
-
-/// What a person or a program wants to know.
-#[derive(Debug, Serialize)]
-struct Summary {
-    schema: u32,
-    graph: String,
-    policy: &'static str,
-    devices: Vec<UsedDevice>,
-    kernels: usize,
-    components: usize,
-    frames: usize,
-    /// Medians over the frames.
-    total_ns: i64,
-    device_span_ns: i64,
-    /// Total time without the device span.
-    overhead_ns: i64,
-    /// What the host spent on choosing and enqueueing.
-    host_ns: i64,
-    /// The share of the total time of all devices in which kernels ran, in the frame whose total time is the median.
-    executing: f64,
-    /// What was dispatched as one, where that was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    granularity: Option<granularity::Choice>,
-    /// The commands of the frame whose total time is the median.
-    commands: Vec<paracompile_runtime::schedule::Executed>,
-}
-
-#[derive(Debug, Serialize)]
-pub(crate) struct UsedDevice {
-    pub(crate) name: String,
-    device: String,
-    queues: usize,
-    /// Launches in the frame whose total time is the median.
-    kernels: usize,
-    /// When nothing ran on it in that frame.
-    holes: Holes,
-}
-
-impl Summary {
-    fn new(
-        args: &ScheduleArgs,
-        program: &KernelProgram,
-        resources: &[Resource],
-        report: &Report,
-    ) -> Self {
-        let typical = report.typical().map(|(_, frame)| frame.clone());
-        let typical = typical.unwrap_or_default();
-        let commands = &typical.commands;
-        let names = devices(
-            &resources
-                .iter()
-                .map(|one| one.bound.clone())
-                .collect::<Vec<_>>(),
-        );
-        let used = resources.iter().enumerate().map(|(index, resource)| {
-            let is_launch = |command: &&paracompile_runtime::schedule::Executed| {
-                command.unit == index && command.what == What::Launch
-            };
-            UsedDevice {
-                name: resource.bound.processor.clone(),
-                device: names[&resource.bound.processor].clone(),
-                queues: resource.queues,
-                kernels: commands.iter().filter(is_launch).count(),
-                holes: typical.holes(index),
-            }
-        });
-        let used: Vec<UsedDevice> = used.collect();
-        Self {
-            schema: 1,
-            graph: program.linked.graph.name.clone(),
-            policy: match args.policy {
-                PolicyName::Clustering => "clustering",
-                PolicyName::Eager => "eager",
-                PolicyName::Heft => "heft",
-            },
-            executing: typical.executing(used.len()),
-            granularity: granularity::Choice::of(args, program, &used, report),
-            devices: used,
-            kernels: program.linked.graph.kernels.len(),
-            components: report.components,
-            frames: report.frames.len(),
-            total_ns: report.median(|frame| frame.total_ns),
-            device_span_ns: report.median(|frame| frame.device_span_ns),
-            overhead_ns: report.median(Scheduled::overhead_ns),
-            host_ns: report.median(|frame| frame.host_ns),
-            commands: typical.commands,
-        }
-    }
-
-    fn table(&self) -> String {
-        let mut text = String::new();
-        let _ = writeln!(
-            text,
-            "{}: {} kernels in {} components by {}, {} frames\n",
-            self.graph, self.kernels, self.components, self.policy, self.frames
-        );
-        let rows = self.devices.iter().map(|device| {
-            [
-                device.name.clone(),
-                device.device.clone(),
-                device.queues.to_string(),
-                device.kernels.to_string(),
-                time(device.holes.largest_ns),
-                time(device.holes.total_ns),
-            ]
-        });
-        let head = [
-            "name",
-            "device",
-            "queues",
-            "kernels",
-            "largest hole",
-            "idle",
-        ];
-        text.push_str(&table::table(&head, rows));
-        text.push('\n');
-        let rows = [
-            ("total time", self.total_ns),
-            ("device span", self.device_span_ns),
-            ("total without device span", self.overhead_ns),
-            ("host, choosing and enqueueing", self.host_ns),
-        ];
-        let rows = rows.map(|(name, value)| [name.to_owned(), time(value)]);
-        let executing = format!("{:.1} %", 100.0 * self.executing);
-        let rows = rows
-            .into_iter()
-            .chain([["share of time executing".to_owned(), executing]]);
-        text.push_str(&table::table(&["median of frames", ""], rows));
-        if let Some(granularity) = &self.granularity {
-            text.push('\n');
-            text.push_str(&granularity.table());
-        }
-        text
-    }
-}
-
-/// Nanoseconds with a unit that fits.
-pub(crate) fn time(nanoseconds: i64) -> String {
-    Nanoseconds::new(u64::try_from(nanoseconds).unwrap_or(0)).to_string()
 }
