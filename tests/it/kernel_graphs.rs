@@ -160,6 +160,21 @@ fn own(size: &str, rest: &str) -> String {
     )
 }
 
+/// The refusal of a graph, beside its description of `k` if there is one.
+fn inspected(text: &str, description: Option<String>) -> String {
+    let desk = Desk::new();
+    let file = if text.starts_with('{') {
+        "app.json"
+    } else {
+        "app.graph"
+    };
+    desk.put(file, text);
+    if let Some(description) = description {
+        desk.put("k.json", description);
+    }
+    desk.run(&["inspect", file]).refused(2)
+}
+
 #[test]
 fn wrong_graphs_are_refused_with_place_and_remedy() {
     let two = r#""launches": [{"name": "p", "kernel": "k"}, {"name": "q", "kernel": "k"}]"#;
@@ -249,18 +264,8 @@ fn wrong_graphs_are_refused_with_place_and_remedy() {
     ];
     let mut told = String::new();
     for (what, text, description) in cases {
-        let desk = Desk::new();
-        let file = if text.starts_with('{') {
-            "app.json"
-        } else {
-            "app.graph"
-        };
-        desk.put(file, &text);
-        if let Some(description) = description {
-            desk.put("k.json", description);
-        }
-        let picture = desk.run(&["inspect", file]).refused(2);
-        told.push_str(&format!("## {what}\n\n{picture}\n"));
+        let picture = inspected(&text, description);
+        told.extend(["## ", what, "\n\n", &picture, "\n"]);
     }
     assert_snapshot!(told);
 }
