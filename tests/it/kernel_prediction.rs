@@ -118,7 +118,7 @@ fn stepped(commands: &[Command], host: Host) -> Vec<(Nanoseconds, Nanoseconds)> 
                 enqueued(one) <= now
                     && !times.contains_key(&at)
                     && (0..at).filter(precedes).all(|other| has_ended(&other))
-                    && one.after.iter().all(|before| has_ended(before))
+                    && one.after.iter().all(&has_ended)
             };
             let next = (0..commands.len()).find(|&at| may_start(at));
             let Some(at) = next else { break };

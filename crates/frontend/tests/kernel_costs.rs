@@ -1,5 +1,10 @@
 //! Cost tables of `PySchedCL` on kernel graphs: whose time they are, and every way in which a table can be wrong.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test stops at what it does not expect"
+)]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

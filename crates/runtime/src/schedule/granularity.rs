@@ -237,6 +237,8 @@ impl Judge<'_> {
     ) -> Result<(), ScheduleError> {
         /// Those within a quarter of the best, and no more than so many.
         const FINALISTS: usize = 6;
+        /// A fixed level runs even where its simulation takes up to so many times the best: each is what the choice is compared with.
+        const LEVEL_WITHIN: i64 = 4;
         /// Short frames are repeated more often, since they vary more: until about so many nanoseconds are measured.
         const ENOUGH_NS: i64 = 400_000_000;
         const ROUNDS: std::ops::RangeInclusive<i64> = 3..=25;
@@ -247,8 +249,12 @@ impl Judge<'_> {
             .collect();
         order.sort_unstable();
         let best = order.first().map_or(0, |&(time, _)| time);
-        order.retain(|&(time, _)| time <= best + best / 4);
-        order.truncate(FINALISTS);
+        let mut close = 0;
+        order.retain(|&(time, place)| {
+            let is_close = time <= best + best / 4 && close < FINALISTS;
+            close += usize::from(is_close);
+            is_close || (candidates[place].is_level() && time <= LEVEL_WITHIN.saturating_mul(best))
+        });
         if order.is_empty() {
             // A policy that cannot be simulated can still be run.
             order = (0..candidates.len()).map(|place| (0, place)).collect();

@@ -61,6 +61,7 @@ mod tests {
     fn frame(first: i64, between: i64, total_ns: i64, host_ns: i64) -> Scheduled {
         let command = |place: i64| Executed {
             kernel: String::new(),
+            function: String::new(),
             index: 0,
             component: 0,
             what: What::Launch,

@@ -128,10 +128,7 @@ fn a_sweep_has_a_row_for_each_way_and_none_twice() {
     ways.dedup();
     assert_eq!(ways.len(), 19);
     let fewer = pararun(folder.path(), &[&all[..], &["--cpu-heads", "0"]].concat());
-    assert_eq!(
-        fewer.stdout.iter().filter(|&&byte| byte == b'\n').count(),
-        6
-    );
+    assert_eq!(String::from_utf8_lossy(&fewer.stdout).lines().count(), 6);
     let said = refused(&folder, &[&all[..], &["--cpu-heads", "4"]].concat());
     assert!(said.contains("3 components"), "{said}");
     let said = refused(&folder, &["sweep", "graph.json", "--device", "gpu=cpu/1"]);
