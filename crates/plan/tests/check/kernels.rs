@@ -24,6 +24,7 @@ fn kernels() -> Plan {
         };
         let local = KernelArgument::Local(Bytes::new(64));
         task.kernel = Some(TaskKernel {
+            component: None,
             file: "k.cl".to_owned(),
             function: "k".to_owned(),
             defines: BTreeMap::new(),
