@@ -73,9 +73,11 @@ fn every_task_of_a_kernel_graph_has_a_kernel_and_no_other_has_one() {
     assert_eq!(found, [0, 1, 2].map(each));
 }
 
+type Edit = fn(&mut TaskKernel);
+
 #[test]
 fn texts_and_extents_of_a_kernel_are_not_empty() {
-    let edits: [(fn(&mut TaskKernel), &str); 2] = [
+    let edits: [(Edit, &str); 2] = [
         (|kernel| kernel.file.clear(), "kernel.file"),
         (|kernel| kernel.function.clear(), "kernel.function"),
     ];
