@@ -489,15 +489,15 @@ mod tests {
         let mut sample = samples::schedule(
             &[("gpu", 1)],
             &[
-                ("gpu", 0, 0, 400),
-                ("gpu", 0, 400, 900),
-                ("gpu", 0, 900, 980),
+                ("gpu", 0, 0, 4_000_000),
+                ("gpu", 0, 4_000_000, 9_000_000),
+                ("gpu", 0, 9_000_000, 9_800_000),
             ],
         );
         sample.commands[1].component = 0;
         let picture = schedule(&sample);
         assert!(
-            picture.contains("component 0: 900 ns from 0 ns"),
+            picture.contains("component 0: 9.00 ms from 0 s"),
             "{picture}"
         );
         assert!(picture.contains("\ncomponent 0\n"));

@@ -83,9 +83,15 @@ fn a_schedule_reports_total_span_and_host_apart() {
     );
     assert!(folder.path().join("trace.json").is_file());
     assert!(folder.path().join("out/c.add_2_.npy").is_file());
-    // The file is what was printed, and says of each command what pictures need.
+    // The file is part of what was printed, and says of each command what pictures need.
     let kept = read_schedule(&folder.path().join("schedule.json")).unwrap();
-    assert_eq!(serde_json::to_value(&kept).unwrap(), report);
+    let mut printed = report.as_object().unwrap().clone();
+    assert!(printed.remove("executing").unwrap().as_f64().unwrap() > 0.0);
+    assert_eq!(
+        printed.remove("holes").unwrap().as_array().unwrap().len(),
+        2
+    );
+    assert_eq!(serde_json::to_value(&kept).unwrap(), Value::Object(printed));
     let launched: BTreeSet<(&str, &str, u32)> = kept
         .commands
         .iter()
