@@ -11,6 +11,9 @@ mod level;
 
 mod adaptive;
 
+mod rank;
+
 pub use adaptive::{Grain, Reason, fuse_small, reasons};
 pub use component::{Component, Components, Grouping};
 pub use level::{Level, level_groups};
+pub use rank::bottom_level_ranks;

@@ -1,5 +1,6 @@
 //! What kernels take on each device, and the ranks that follow.
 
+use paracompile_frontend::components::bottom_level_ranks;
 use paracompile_frontend::import::kernels::KernelGraph;
 
 /// Nanoseconds of every kernel on every device, copies included.
@@ -12,7 +13,7 @@ pub struct Costs {
 impl Costs {
     /// The bottom-level rank of each kernel: its mean over the devices, and the largest rank of those that wait for it.
     pub fn ranks(&self, graph: &KernelGraph) -> Vec<i64> {
-        let mut ranks: Vec<i64> = self
+        let means: Vec<i64> = self
             .nanoseconds
             .iter()
             .map(|costs| {
@@ -20,14 +21,6 @@ impl Costs {
                 costs.iter().sum::<i64>() / count
             })
             .collect();
-        let mut behind = vec![0; ranks.len()];
-        for (id, kernel) in graph.kernels.iter().collect::<Vec<_>>().into_iter().rev() {
-            ranks[id.index()] += behind[id.index()];
-            for parent in kernel.parents() {
-                let best: &mut i64 = &mut behind[parent.index()];
-                *best = (*best).max(ranks[id.index()]);
-            }
-        }
-        ranks
+        bottom_level_ranks(graph, &means)
     }
 }

@@ -10,6 +10,7 @@ use opencl3::command_queue::CommandQueue;
 use opencl3::device::Device as ClDevice;
 use opencl3::event::Event;
 use opencl3::types::{cl_device_id, cl_event};
+use paracompile_frontend::components::Components;
 use paracompile_frontend::import::kernels::{Device, KernelId};
 use paracompile_frontend::ir::{OpId, TensorId};
 
@@ -21,7 +22,6 @@ use super::workspace::Workspace;
 use crate::execute::{Bound, Clock, Countdown, Ended, Sharing, Watcher, notify, offset};
 use crate::opencl::{Context, DeviceKind, Doing, OpenclError, QueueOrder, code_name};
 use crate::users::{KernelProgram, Placed, judge};
-use paracompile_frontend::components::{Component, Components};
 
 /// A device and how many queues it gets.
 #[derive(Clone, Debug)]
@@ -77,7 +77,7 @@ pub(super) struct Engine<'p> {
 pub(super) struct Known<'k> {
     pub(super) components: &'k Components,
     pub(super) costs: &'k Costs,
-    /// Of kernels.
+    /// Of components.
     pub(super) ranks: &'k [i64],
 }
 
@@ -208,7 +208,6 @@ struct Over {
 
 /// A command that was enqueued.
 struct Issued {
-    component: usize,
     kernel: KernelId,
     what: What,
     device: usize,
@@ -272,16 +271,7 @@ impl<'f, 'p> Frame<'f, 'p> {
         interrupted: &AtomicBool,
     ) -> Result<bool, ScheduleError> {
         const MOMENT: Duration = Duration::from_millis(50);
-        let all = &self.known.components.all;
-        let rank = |component: &Component| {
-            let ranks = component
-                .kernels
-                .iter()
-                .map(|kernel| self.known.ranks[kernel.index()]);
-            ranks.max().unwrap_or(0)
-        };
-        let ranks: Vec<i64> = all.iter().map(rank).collect();
-        let mut left = all.len();
+        let mut left = self.known.components.all.len();
         let mut progress = Instant::now();
         while left > 0 {
             let is_over = interrupted.load(Ordering::Relaxed);
@@ -289,7 +279,7 @@ impl<'f, 'p> Frame<'f, 'p> {
                 return Ok(false);
             }
             if !is_over {
-                self.choose(policy, &ranks)?;
+                self.choose(policy)?;
             }
             let over = match ends.recv_timeout(MOMENT) {
                 Ok(over) => over,
@@ -309,7 +299,7 @@ impl<'f, 'p> Frame<'f, 'p> {
     }
 
     /// Begins components as long as the policy names any.
-    fn choose(&mut self, policy: &mut dyn Policy, ranks: &[i64]) -> Result<(), ScheduleError> {
+    fn choose(&mut self, policy: &mut dyn Policy) -> Result<(), ScheduleError> {
         loop {
             let started = self.engine.clock.now();
             let frontier: Vec<usize> = self.frontier.iter().copied().collect();
@@ -324,7 +314,7 @@ impl<'f, 'p> Frame<'f, 'p> {
                 devices: &self.engine.devices,
                 components: self.known.components,
                 costs: self.known.costs,
-                ranks,
+                ranks: self.known.ranks,
                 now: started - self.origin,
                 begun: &self.begun,
                 running: &self.running,
@@ -426,13 +416,7 @@ impl<'f, 'p> Frame<'f, 'p> {
             } else {
                 let event = engine.workspace.write(own, tensor, context)?;
                 self.present.insert((tensor, context), self.issued.len());
-                self.issue(
-                    (component, kernel),
-                    What::Write,
-                    (device, queue),
-                    event,
-                    None,
-                );
+                self.issue(kernel, What::Write, (device, queue), event, None);
             }
         }
         let elsewhere = |command: &&usize| {
@@ -454,25 +438,13 @@ impl<'f, 'p> Frame<'f, 'p> {
         }
         let first = first.expect("a kernel is a launch");
         self.launched[kernel.index()] = Some(self.issued.len());
-        self.issue(
-            (component, kernel),
-            What::Launch,
-            (device, queue),
-            first,
-            last,
-        );
+        self.issue(kernel, What::Launch, (device, queue), first, last);
         for &tensor in &op.outputs {
             let command = self.launched[kernel.index()].unwrap_or_default();
             self.present.insert((tensor, context), command);
             if self.is_read_back(component, tensor, context) {
                 let event = engine.workspace.read(own, tensor, context, &[])?;
-                self.issue(
-                    (component, kernel),
-                    What::Read,
-                    (device, queue),
-                    event,
-                    None,
-                );
+                self.issue(kernel, What::Read, (device, queue), event, None);
             }
         }
         Ok(())
@@ -493,14 +465,13 @@ impl<'f, 'p> Frame<'f, 'p> {
 
     fn issue(
         &mut self,
-        (component, kernel): (usize, KernelId),
+        kernel: KernelId,
         what: What,
         (device, queue): (usize, usize),
         first: Event,
         last: Option<Event>,
     ) {
         self.issued.push(Issued {
-            component,
             kernel,
             what,
             device,
@@ -549,7 +520,7 @@ impl<'f, 'p> Frame<'f, 'p> {
                 kernel: kernel.name.clone(),
                 function: kernel.function.clone(),
                 index: issued.kernel.index(),
-                component: issued.component,
+                component: self.known.components.of[issued.kernel.index()],
                 what: issued.what,
                 device: self.engine.devices[issued.device].name.clone(),
                 unit: issued.device,

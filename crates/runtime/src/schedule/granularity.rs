@@ -120,6 +120,7 @@ pub(super) struct Judge<'j> {
     pub(super) engine: &'j Engine<'j>,
     pub(super) graph: &'j KernelGraph,
     pub(super) costs: &'j Costs,
+    /// Of kernels.
     pub(super) ranks: &'j [i64],
     pub(super) request: ScheduleRequest<'j>,
 }
@@ -285,7 +286,7 @@ impl Judge<'_> {
         let known = Known {
             components,
             costs: self.costs,
-            ranks: self.ranks,
+            ranks: &components.ranks(self.ranks),
         };
         let frame = self.engine.frame(policy, known, self.request.interrupted)?;
         Ok(frame.ok_or(ScheduleError::Interrupted)?.total_ns)

@@ -1,9 +1,9 @@
 //! Who runs next, and where.
 
+use paracompile_frontend::components::{Components, Grouping};
 use paracompile_frontend::import::kernels::Device;
 
 use super::cost::Costs;
-use paracompile_frontend::components::{Components, Grouping};
 
 /// A device as policies see it.
 #[derive(Clone, Debug, PartialEq, Eq)]

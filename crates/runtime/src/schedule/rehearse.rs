@@ -89,7 +89,7 @@ fn frames(
     let known = Known {
         components,
         costs: &nothing,
-        ranks: &vec![0; count],
+        ranks: &vec![0; components.all.len()],
     };
     for device in 0..engine.devices.len() {
         let mut samples: Vec<Vec<i64>> = vec![Vec::new(); count];

@@ -3,6 +3,8 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use paracompile_frontend::components::Components;
+
 use super::cost::Costs;
 use super::engine::{Engine, Known, Resource};
 use super::error::ScheduleError;
@@ -12,7 +14,6 @@ use super::policy::Policy;
 use super::rehearse::{rehearse, rehearse_overheads};
 use crate::execute::Sharing;
 use crate::users::KernelProgram;
-use paracompile_frontend::components::Components;
 
 /// What to run.
 #[derive(Clone, Copy, Debug)]
@@ -99,19 +100,23 @@ pub fn schedule(
     let compares = request.granularity.is_some_and(|asked| asked.compares);
     let beside = granularity.as_ref().filter(|_| compares);
     let beside = beside.map_or_else(Vec::new, Granulated::levels_beside);
-    let known = |components| Known {
-        components,
-        costs: &costs,
-        ranks: &ranks,
-    };
+    let groupings = beside.iter().map(|&(_, components)| components);
+    let groupings: Vec<(&Components, Vec<i64>)> = groupings
+        .chain([&components])
+        .map(|components| (components, components.ranks(&ranks)))
+        .collect();
     let mut samples: Vec<Vec<i64>> = vec![Vec::new(); beside.len()];
     let mut frames = Vec::new();
     let mut is_interrupted = false;
     // The first one is no rehearsal of this policy yet.
     'frames: for index in 0..=request.frames {
-        let groupings = beside.iter().map(|(_, components)| *components);
-        for (place, components) in groupings.chain([&components]).enumerate() {
-            let frame = engine.frame(policy, known(components), request.interrupted)?;
+        for (place, (components, ranks)) in groupings.iter().enumerate() {
+            let known = Known {
+                components,
+                costs: &costs,
+                ranks,
+            };
+            let frame = engine.frame(policy, known, request.interrupted)?;
             let Some(frame) = frame else {
                 is_interrupted = true;
                 break 'frames;

@@ -18,6 +18,7 @@ pub(super) struct Setting<'s> {
     pub(super) devices: &'s [Unit],
     pub(super) components: &'s Components,
     pub(super) costs: &'s Costs,
+    /// Of kernels.
     pub(super) ranks: &'s [i64],
     pub(super) overheads: &'s Overheads,
 }
@@ -25,6 +26,7 @@ pub(super) struct Setting<'s> {
 /// Nanoseconds from the first choice to the last callback; nothing where the policy chooses what it may not.
 pub(super) fn simulate(policy: &mut dyn Policy, setting: Setting<'_>) -> Option<i64> {
     let all = &setting.components.all;
+    let ranks = setting.components.ranks(setting.ranks);
     let mut open: Vec<usize> = all.iter().map(|one| one.parents.len()).collect();
     let mut frontier: BTreeSet<usize> = (0..all.len()).filter(|&one| open[one] == 0).collect();
     let mut running: Vec<Option<usize>> = vec![None; setting.devices.len()];
@@ -46,7 +48,7 @@ pub(super) fn simulate(policy: &mut dyn Policy, setting: Setting<'_>) -> Option<
                 devices: setting.devices,
                 components: setting.components,
                 costs: setting.costs,
-                ranks: setting.ranks,
+                ranks: &ranks,
                 now,
                 begun: &begun,
                 running: &running,
@@ -122,6 +124,15 @@ mod tests {
     }
 
     fn simulated(policy: &mut dyn Policy, components: &Components, devices: usize) -> Option<i64> {
+        simulated_with(policy, components, devices, &vec![0; components.of.len()])
+    }
+
+    fn simulated_with(
+        policy: &mut dyn Policy,
+        components: &Components,
+        devices: usize,
+        ranks: &[i64],
+    ) -> Option<i64> {
         let unit = |index: usize| Unit {
             name: index.to_string(),
             kind: Device::Cpu,
@@ -144,7 +155,7 @@ mod tests {
             devices: &units,
             components,
             costs: &costs(10),
-            ranks: &vec![0; components.of.len()],
+            ranks,
             overheads: &overheads,
         };
         simulate(policy, setting)
@@ -173,6 +184,26 @@ mod tests {
         three.all[1].children.insert(2);
         // At 140 both are over, and one more task takes 110.
         assert_eq!(simulated(&mut Eager, &three, 2), Some(250));
+    }
+
+    /// What it began, in order.
+    struct Recorder(Vec<usize>);
+
+    impl Policy for Recorder {
+        fn select(&mut self, situation: &Situation<'_>) -> Option<Choice> {
+            let choice = Eager.select(situation);
+            self.0.extend(choice.map(|choice| choice.component));
+            choice
+        }
+    }
+
+    #[test]
+    fn the_task_with_the_highest_kernel_goes_first() {
+        let mut recorder = Recorder(Vec::new());
+        // Kernels 0 and 1 are a task, and kernel 2 is one.
+        let tasks = components(&[2, 1]);
+        simulated_with(&mut recorder, &tasks, 1, &[5, 1, 9]).unwrap();
+        assert_eq!(recorder.0, [1, 0]);
     }
 
     /// Chooses nothing, or what is not there.

@@ -47,12 +47,12 @@ pub struct Swept {
     pub host_ns: i64,
 }
 
-/// All ways to cluster `components` on one GPU and one CPU, whose queues are at most those of `resources`, and both dynamic policies.
+/// All ways to cluster `components` on one GPU and one CPU, whose queues are at most those of `resources`, with at most so many on the CPU; and both dynamic policies.
 ///
 /// A device without a component has no queue.
-pub fn ways(resources: &[Resource], components: usize) -> Vec<Way> {
+pub fn ways(resources: &[Resource], components: usize, most_on_cpu: usize) -> Vec<Way> {
     let mut ways = Vec::new();
-    for on_cpu in 0..=components {
+    for on_cpu in 0..=most_on_cpu.min(components) {
         let mut counts: Vec<Vec<usize>> = vec![Vec::new()];
         for resource in resources {
             let is_used = match resource.kind() {
@@ -119,7 +119,7 @@ pub fn sweep(
         let known = Known {
             components,
             costs: &costs,
-            ranks: &ranks,
+            ranks: &components.ranks(&ranks),
         };
         let began = Instant::now();
         let mut frames = Vec::new();

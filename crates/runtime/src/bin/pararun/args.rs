@@ -253,17 +253,24 @@ pub(crate) struct ProfileArgs {
     pub(crate) quiet: bool,
 }
 
-/// `pararun sweep`.
+/// A kernel graph to run without a plan.
 #[derive(Debug, Args)]
-pub(crate) struct SweepArgs {
+pub(crate) struct GraphArgs {
     /// The kernel graph
     #[arg(value_name = "GRAPH")]
-    pub(crate) graph: PathBuf,
+    pub(crate) path: PathBuf,
     #[command(flatten)]
     pub(crate) sources: SourceArgs,
     /// Bind a symbol of the kernel graph; repeat for several
     #[arg(long = "dim", value_name = "NAME=VALUE", value_parser = dim)]
     pub(crate) dims: Vec<(String, u64)>,
+}
+
+/// `pararun sweep`.
+#[derive(Debug, Args)]
+pub(crate) struct SweepArgs {
+    #[command(flatten)]
+    pub(crate) graph: GraphArgs,
     /// A device and its name, as in `pararun run`: one of them is named gpu or is one, and one is named cpu or is one
     #[arg(long, value_name = "NAME=DEVICE[/UNITS]", required = true)]
     pub(crate) device: Vec<DeviceMap>,
@@ -290,14 +297,8 @@ pub(crate) struct SweepArgs {
 /// `pararun schedule`.
 #[derive(Debug, Args)]
 pub(crate) struct ScheduleArgs {
-    /// The kernel graph
-    #[arg(value_name = "GRAPH")]
-    pub(crate) graph: PathBuf,
     #[command(flatten)]
-    pub(crate) sources: SourceArgs,
-    /// Bind a symbol of the kernel graph; repeat for several
-    #[arg(long = "dim", value_name = "NAME=VALUE", value_parser = dim)]
-    pub(crate) dims: Vec<(String, u64)>,
+    pub(crate) graph: GraphArgs,
     /// Who chooses what runs where
     #[arg(long, value_enum)]
     pub(crate) policy: PolicyName,

@@ -8,6 +8,7 @@ mod devices;
 mod failure;
 mod granularity;
 mod interrupt;
+mod kernels;
 mod outputs;
 mod problems;
 mod profile;

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use paracompile_frontend::import::kernels::{KernelOptions, is_kernel_graph};
+use paracompile_frontend::import::kernels::is_kernel_graph;
 use paracompile_frontend::import::onnx::{Heads, ImportOptions, load};
 use paracompile_plan::{writable, writable_folder};
 use paracompile_runtime::bind::{DeviceMap, bind};
@@ -17,12 +17,11 @@ use paracompile_runtime::profile::{
     ProfileError, ProfileFiles, ProfileReport, ProfileRequest, ProfiledKernels, ProfiledModel,
     ProfiledProcessor, Progress, other_load, profile, save,
 };
-use paracompile_runtime::users::{KernelProgram, kernel_inputs};
 
 use crate::args::ProfileArgs;
 use crate::failure::{Failure, Kind};
 use crate::words::time;
-use crate::{outputs, problems, table, terminal};
+use crate::{kernels, outputs, problems, table, terminal};
 
 /// Runs the command.
 pub(crate) fn run(args: &ProfileArgs, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
@@ -144,7 +143,7 @@ fn models(args: &ProfileArgs) -> Result<(Vec<ProfiledModel>, Vec<ProfiledKernels
     let (mut models, mut graphs) = (Vec::new(), Vec::new());
     for path in &args.models {
         let name = if is_kernel_graph(path) {
-            let graph = kernels(args, path)?;
+            let graph = profiled(args, path)?;
             graphs.push(graph);
             graphs.last().map(|graph| graph.name.clone())
         } else {
@@ -166,18 +165,12 @@ fn models(args: &ProfileArgs) -> Result<(Vec<ProfiledModel>, Vec<ProfiledKernels
 }
 
 /// A kernel graph with inputs to measure it with.
-fn kernels(args: &ProfileArgs, path: &Path) -> Result<ProfiledKernels, Failure> {
+fn profiled(args: &ProfileArgs, path: &Path) -> Result<ProfiledKernels, Failure> {
     const SEED: u64 = 0;
-    let options = KernelOptions {
-        folders: args.sources.kernel_dir.clone(),
-        symbols: args.dims.iter().cloned().collect(),
-    };
-    let program =
-        KernelProgram::load(path, &options).map_err(|error| problems::kernels(&error, path))?;
-    let inputs = kernel_inputs(&program, &[], SEED).map_err(|error| problems::input(&error))?;
+    let program = kernels::load(path, &args.sources, &args.dims)?;
     Ok(ProfiledKernels {
         name: program.linked.graph.name.clone(),
-        inputs: inputs.into_iter().map(|tensor| tensor.bytes).collect(),
+        inputs: kernels::inputs(&program, &[], SEED)?,
         program,
     })
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use paracompile_frontend::import::kernels::{Device, KernelOptions};
+use paracompile_frontend::import::kernels::Device;
 use paracompile_plan::scheduled::Schedule;
 use paracompile_plan::{writable, writable_folder, write_json};
 use paracompile_runtime::bind::{DeviceMap, bind};
@@ -16,13 +16,13 @@ use paracompile_runtime::schedule::{
     Scheduled, What, schedule,
 };
 use paracompile_runtime::trace::{Lane, LaneKind, Trace, TraceEvent, write_trace};
-use paracompile_runtime::users::{KernelProgram, kernel_inputs, kernel_ports};
+use paracompile_runtime::users::{KernelProgram, kernel_ports};
 
 use crate::args::{PolicyName, ScheduleArgs};
 use crate::failure::{Failure, Kind};
 use crate::run::bound;
 use crate::schedule_summary::Summary;
-use crate::{granularity, outputs, problems, terminal};
+use crate::{granularity, kernels, outputs, problems, terminal};
 
 /// Runs the command.
 pub(crate) fn run(args: &ScheduleArgs, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
@@ -49,15 +49,9 @@ pub(crate) fn run(args: &ScheduleArgs, interrupted: &AtomicBool) -> Result<ExitC
     if let Some(folder) = &args.output {
         writable_folder(folder).map_err(|error| Failure::from_error(Kind::File, &error))?;
     }
-    let options = KernelOptions {
-        folders: args.sources.kernel_dir.clone(),
-        symbols: args.dims.iter().cloned().collect(),
-    };
-    let program = KernelProgram::load(&args.graph, &options)
-        .map_err(|error| problems::kernels(&error, &args.graph))?;
-    let inputs =
-        kernel_inputs(&program, &args.input, args.seed).map_err(|error| problems::input(&error))?;
-    let inputs: Vec<Vec<u8>> = inputs.into_iter().map(|tensor| tensor.bytes).collect();
+    let path = args.graph.path.as_path();
+    let program = kernels::load(path, &args.graph.sources, &args.graph.dims)?;
+    let inputs = kernels::inputs(&program, &args.input, args.seed)?;
     let specified = |kind| {
         let queues = program.linked.graph.queues.get(&kind);
         queues.map_or(1, |&queues| queues as usize)
@@ -76,7 +70,7 @@ pub(crate) fn run(args: &ScheduleArgs, interrupted: &AtomicBool) -> Result<ExitC
     };
     let report = schedule(&program, &resources, policy.as_mut(), &inputs, request);
     progress.clear();
-    let report = report.map_err(|error| problems::schedule(&error, &args.graph))?;
+    let report = report.map_err(|error| problems::schedule(&error, path))?;
     let summary = Summary::new(args, &program, &resources, &report);
     let text = if args.json {
         let text = serde_json::to_string_pretty(&summary);
@@ -138,14 +132,8 @@ fn policy(args: &ScheduleArgs, program: &KernelProgram) -> Result<Box<dyn Policy
             let all = components
                 .map(|components| components.all)
                 .unwrap_or_default();
-            if let Some(count) = args.cpu_heads
-                && count > all.len()
-            {
-                let message = format!(
-                    "--cpu-heads {count}: the kernel graph has {} components",
-                    all.len()
-                );
-                return Err(Failure::new(Kind::Model, message).at(&args.graph));
+            if let Some(count) = args.cpu_heads {
+                kernels::judge_heads(count, all.len(), &args.graph.path)?;
             }
             let preferred = all.iter().map(|component| {
                 let first = component.kernels.first();

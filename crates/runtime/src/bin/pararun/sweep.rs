@@ -5,41 +5,30 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use paracompile_frontend::components::{Components, Grouping};
-use paracompile_frontend::import::kernels::{Device, KernelOptions};
+use paracompile_frontend::import::kernels::Device;
 use paracompile_runtime::execute::Sharing;
 use paracompile_runtime::schedule::{Resource, ScheduleRequest, Swept, Way, sweep, ways};
-use paracompile_runtime::users::{KernelProgram, kernel_inputs};
 
 use crate::args::SweepArgs;
 use crate::failure::{Failure, Kind};
 use crate::schedule::resources;
-use crate::{problems, terminal};
+use crate::{kernels, problems, terminal};
 
 /// Queues of a device at most, where the user says nothing: those of the published experiment.
 const QUEUES: usize = 5;
 
 /// Runs the command.
 pub(crate) fn run(args: &SweepArgs, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
-    let options = KernelOptions {
-        folders: args.sources.kernel_dir.clone(),
-        symbols: args.dims.iter().cloned().collect(),
-    };
-    let program = KernelProgram::load(&args.graph, &options)
-        .map_err(|error| problems::kernels(&error, &args.graph))?;
-    let inputs =
-        kernel_inputs(&program, &[], args.seed).map_err(|error| problems::input(&error))?;
-    let inputs: Vec<Vec<u8>> = inputs.into_iter().map(|tensor| tensor.bytes).collect();
+    let path = args.graph.path.as_path();
+    let program = kernels::load(path, &args.graph.sources, &args.graph.dims)?;
+    let inputs = kernels::inputs(&program, &[], args.seed)?;
     let resources = resources(&args.device, &args.queues, |_| QUEUES)?;
     one_of_each(&resources)?;
     let components = Components::new(&program.linked.graph, Grouping::Joined);
     let components = components.map_or(0, |components| components.all.len());
     let most = args.cpu_heads.unwrap_or(components);
-    if most > components {
-        let message = format!("--cpu-heads {most}: the kernel graph has {components} components");
-        return Err(Failure::new(Kind::Model, message).at(&args.graph));
-    }
-    let mut ways = ways(&resources, components);
-    ways.retain(|way| !matches!(way, Way::Clustering { on_cpu, .. } if *on_cpu > most));
+    kernels::judge_heads(most, components, path)?;
+    let ways = ways(&resources, components, most);
     let request = ScheduleRequest {
         frames: usize::try_from(args.frames).unwrap_or(usize::MAX),
         rehearsals: 3,
@@ -73,7 +62,7 @@ pub(crate) fn run(args: &SweepArgs, interrupted: &AtomicBool) -> Result<ExitCode
     );
     progress.clear();
     printed?;
-    outcome.map_err(|error| problems::schedule(&error, &args.graph))?;
+    outcome.map_err(|error| problems::schedule(&error, path))?;
     Ok(ExitCode::SUCCESS)
 }
 
