@@ -1,5 +1,6 @@
-//! Bottom-level ranks (Topcuoglu, Hariri and Wu 2002, section 4; `PySchedCL`, section V): what is left to do from a kernel to the end.
+//! Ranks of components: the weight of a kernel is what it takes with its copies.
 
+use paracompile_frontend::components::bottom_level_ranks;
 use paracompile_frontend::import::kernels::KernelId;
 use paracompile_frontend::soc::ProcessorId;
 use paracompile_plan::Nanoseconds;
@@ -7,31 +8,12 @@ use paracompile_plan::Nanoseconds;
 use super::Clusters;
 use super::clusters::operator;
 
-/// `rank(k) = w(k) + max rank(j)` over the kernels `j` that wait for `k`, where `w(k)` is the mean over the devices that can run `k` of its time and of its copies from and to the host, rounded down.
-fn kernel_ranks(clusters: &Clusters<'_>) -> Vec<Nanoseconds> {
-    let kernels = &clusters.kernels.kernels;
-    let mut ranks = vec![Nanoseconds::ZERO; kernels.len()];
-    let mut behind = ranks.clone();
-    for (id, kernel) in kernels.iter().rev() {
-        let rank = mean(clusters, id) + behind[id.index()];
-        ranks[id.index()] = rank;
-        for parent in kernel.parents() {
-            let most: &mut Nanoseconds = &mut behind[parent.index()];
-            *most = (*most).max(rank);
-        }
-    }
-    ranks
-}
-
-/// The largest rank of the kernels of each component.
+/// The bottom-level rank of each component, where the weight of a kernel is the mean over the devices that can run it of its time and of its copies from and to the host, rounded down.
 pub(super) fn component_ranks(clusters: &Clusters<'_>) -> Vec<Nanoseconds> {
-    let ranks = kernel_ranks(clusters);
-    let all = clusters.components.all.iter();
-    let largest = all.map(|component| {
-        let kernels = component.kernels.iter();
-        kernels.map(|kernel| ranks[kernel.index()]).max()
-    });
-    largest.map(Option::unwrap_or_default).collect()
+    let kernels = clusters.kernels.kernels.ids();
+    let weights: Vec<Nanoseconds> = kernels.map(|kernel| mean(clusters, kernel)).collect();
+    let ranks = bottom_level_ranks(clusters.kernels, &weights);
+    clusters.components.ranks(&ranks)
 }
 
 fn mean(clusters: &Clusters<'_>, kernel: KernelId) -> Nanoseconds {

@@ -50,7 +50,27 @@ pub(super) struct Inputs<'a> {
     pub(super) queues: &'a [Vec<usize>],
 }
 
+/// Of runs whose points are not part of the choice.
+static NOWHERE_ELSE: BTreeMap<Vec<usize>, Arc<CostTable>> = BTreeMap::new();
+
 impl<'a> Inputs<'a> {
+    /// At the points of the cost table alone.
+    pub(super) fn new(
+        graph: &'a VerifiedGraph,
+        segments: &'a Segments,
+        table: &'a CostTable,
+        queues: &'a [Vec<usize>],
+    ) -> Self {
+        Self {
+            graph,
+            segments,
+            table,
+            own_table: None,
+            elsewhere: &NOWHERE_ELSE,
+            queues,
+        }
+    }
+
     /// The same with the costs at the points of a candidate.
     pub(super) fn at(&self, points: &[usize]) -> Inputs<'a> {
         let own = self.elsewhere.get(points);
@@ -75,14 +95,7 @@ pub fn compile(
     options: &Options<'_>,
 ) -> Result<Compiled, CompileError> {
     let segments = cut(graph, table, options)?;
-    let inputs = Inputs {
-        graph,
-        segments: &segments,
-        table,
-        own_table: None,
-        elsewhere: &BTreeMap::new(),
-        queues: options.queues,
-    };
+    let inputs = Inputs::new(graph, &segments, table, options.queues);
     let asked = options.constraints;
     let rules: Vec<&PlacementRule> = asked.placements.iter().collect();
     let eligibility =

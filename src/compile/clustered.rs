@@ -1,7 +1,5 @@
 //! A clustering as a checked plan: nothing is searched.
 
-use std::collections::BTreeMap;
-
 use paracompile_plan::plan::StoppedBy;
 
 use super::arrow::Inputs;
@@ -25,14 +23,7 @@ pub fn clustered(clustering: Clustering<'_>, file: &str) -> Result<PlanFile, Com
     if segments.graph.ops.is_empty() {
         return Err(CompileError::NothingToMap);
     }
-    let inputs = Inputs {
-        graph,
-        segments: &segments,
-        table,
-        own_table: None,
-        elsewhere: &BTreeMap::new(),
-        queues: &[],
-    };
+    let inputs = Inputs::new(graph, &segments, table, &[]);
     let mapping = PipelineMapping {
         stages: vec![stage(clusters, configuration, &segments)],
     };

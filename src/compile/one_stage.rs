@@ -2,8 +2,6 @@
 //!
 //! No baseline competes, so that a granularity is judged by what it finds itself.
 
-use std::collections::BTreeMap;
-
 use paracompile_frontend::cost::CostTable;
 use paracompile_frontend::ir::VerifiedGraph;
 use paracompile_frontend::soc::ProcessorSet;
@@ -36,14 +34,7 @@ pub fn one_stage(
     if count == 0 {
         return Err(CompileError::NothingToMap);
     }
-    let inputs = Inputs {
-        graph,
-        segments: &segments,
-        table,
-        own_table: None,
-        elsewhere: &BTreeMap::new(),
-        queues: options.queues,
-    };
+    let inputs = Inputs::new(graph, &segments, table, options.queues);
     let mapper = StageMapper::new(
         StageGraph::new(&segments, table, processors).with_queues(queues_allowed(&inputs)),
         MapperOptions {

@@ -11,12 +11,12 @@ use paracompile::cluster::{
 use paracompile::compile::{Clustering, clustered};
 use paracompile::cost::CostTable;
 use paracompile::ir::VerifiedGraph;
-use paracompile::kernels::{Grouping, KernelOptions, Linked, is_kernel_graph};
+use paracompile::kernels::{Grouping, Linked, is_kernel_graph};
 use paracompile::plan::{Plan, counted, writable, write_json};
 use paracompile::soc::{ProcessorId, Soc};
 use serde_json::{Map, Value, json};
 
-use crate::args::{ClusterArgs, ClusterGrouping, ClusterStarts, CpuHeads, DimArgs};
+use crate::args::{ClusterArgs, ClusterGrouping, ClusterStarts, CpuHeads};
 use crate::failure::{Failure, Kind};
 use crate::figures::Scale;
 use crate::grid::{Align, Grid};
@@ -36,10 +36,7 @@ pub(crate) fn run(args: &ClusterArgs) -> Result<ExitCode, Failure> {
     if let Some(path) = &args.out {
         writable(path).map_err(|error| Failure::from_error(Kind::File, &error))?;
     }
-    let options = KernelOptions {
-        folders: args.kernel_dirs.clone(),
-        symbols: input::bound(&args.dims)?,
-    };
+    let options = kernels::plain_options(&args.kernel_dirs, &args.dims)?;
     let linked = kernels::linked(&args.graph, &options)?;
     let imported = kernels::lowered(&args.graph, &linked)?;
     let chip = input::soc(&args.soc, &args.processors, args.quiet || args.json)?;
@@ -83,20 +80,6 @@ pub(crate) fn run(args: &ClusterArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A kernel graph whose specification asks for a clustering: it names components, devices or queues.
-pub(crate) fn specification(model: &Path, dims: &DimArgs) -> Result<Option<Linked>, Failure> {
-    if !is_kernel_graph(model) {
-        return Ok(None);
-    }
-    let linked = kernels::linked(model, &kernels::options(model, dims)?)?;
-    let kernels = linked.graph.kernels.as_slice();
-    let is_asked = !linked.graph.queues.is_empty()
-        || kernels
-            .iter()
-            .any(|kernel| kernel.component.is_some() || kernel.device.is_some());
-    Ok(is_asked.then_some(linked))
-}
-
 /// The clustering that a specification asks for.
 pub(crate) struct Specified<'a> {
     clusters: Clusters<'a>,
@@ -113,13 +96,21 @@ impl Specified<'_> {
     }
 }
 
-/// The clustering of a specification; none where the chip lacks a device or its queues, or kernels have no time there.
+/// The clustering of a kernel graph whose specification names components, devices or queues.
+///
+/// None where it names nothing, where the chip lacks a device or its queues, or where kernels have no time there.
 pub(crate) fn specified<'a>(
-    specification: Option<&'a Linked>,
+    linked: Option<&'a Linked>,
     graph: &'a VerifiedGraph,
     table: &'a CostTable,
 ) -> Option<Specified<'a>> {
-    let kernels = &specification?.graph;
+    let kernels = &linked?.graph;
+    let mut all = kernels.kernels.iter();
+    let is_asked = !kernels.queues.is_empty()
+        || all.any(|(_, kernel)| kernel.component.is_some() || kernel.device.is_some());
+    if !is_asked {
+        return None;
+    }
     let clusters = Clusters::new(kernels, graph, table, Grouping::Specified).ok()?;
     let configuration = Configuration::specified(&clusters).ok()?;
     Some(Specified {

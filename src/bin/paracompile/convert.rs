@@ -3,22 +3,19 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use paracompile::kernels::{Format, KernelOptions, read, write};
+use paracompile::kernels::{Format, read, write};
 use paracompile::plan::write_text;
 
 use crate::args::{ConvertArgs, GraphFormat};
 use crate::failure::{Failure, Kind};
-use crate::input::{bound, counted};
-use crate::kernels::{linked, picture};
+use crate::input::counted;
+use crate::kernels::{linked, picture, plain_options};
 use crate::terminal;
 
 /// Runs the command.
 pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode, Failure> {
     let format = format(args)?;
-    let options = KernelOptions {
-        folders: args.kernel_dirs.clone(),
-        symbols: bound(&args.dims)?,
-    };
+    let options = plain_options(&args.kernel_dirs, &args.dims)?;
     // Evaluated although two of the formats keep expressions: what is written can be read again.
     let linked = linked(&args.graph, &options)?;
     let failed = |error| picture(&error, &args.graph);

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use paracompile::cost::{CostError, CostOverrides, CostTable, read_overrides};
 use paracompile::import::{Convolutions, Heads, ImportOptions, Imported, Warning, import};
 use paracompile::ir::VerifiedGraph;
-use paracompile::kernels::is_kernel_graph;
+use paracompile::kernels::{Linked, is_kernel_graph};
 use paracompile::soc::{Soc, SocError};
 
 pub(crate) use paracompile::plan::counted;
@@ -58,13 +58,23 @@ pub(crate) fn import_options(dims: &DimArgs) -> Result<ImportOptions, Failure> {
 
 /// Reads a model, and says on standard error what was noticed, unless `quiet`.
 pub(crate) fn model(path: &Path, dims: &DimArgs, quiet: bool) -> Result<Imported, Failure> {
+    Ok(model_and_kernels(path, dims, quiet)?.0)
+}
+
+/// The same, with the kernels of a kernel graph.
+pub(crate) fn model_and_kernels(
+    path: &Path,
+    dims: &DimArgs,
+    quiet: bool,
+) -> Result<(Imported, Option<Linked>), Failure> {
     if is_kernel_graph(path) {
-        return kernels::model(path, dims);
+        let (imported, linked) = kernels::model(path, dims)?;
+        return Ok((imported, Some(linked)));
     }
     let imported = import(path, &import_options(dims)?)
         .map_err(|error| model_failure::picture(&error, path))?;
     warn(&imported.warnings, quiet);
-    Ok(imported)
+    Ok((imported, None))
 }
 
 /// Says on standard error what was noticed, unless `quiet`.

@@ -1,7 +1,7 @@
 //! Kernel graphs on the command line: reading one like a model, and what `inspect` says of it beyond what it says of every graph.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use paracompile::import::{Convolutions, Folded, Imported};
 use paracompile::kernels::{
@@ -34,14 +34,26 @@ pub(crate) fn options(path: &Path, dims: &DimArgs) -> Result<KernelOptions, Fail
     })
 }
 
+/// The same where there are no choices about networks.
+pub(crate) fn plain_options(
+    folders: &[PathBuf],
+    dims: &[(String, u64)],
+) -> Result<KernelOptions, Failure> {
+    Ok(KernelOptions {
+        folders: folders.to_vec(),
+        symbols: input::bound(dims)?,
+    })
+}
+
 /// Reads a kernel graph.
 pub(crate) fn linked(path: &Path, options: &KernelOptions) -> Result<Linked, Failure> {
     import(path, options).map_err(|error| picture(&error, path))
 }
 
-/// Reads a kernel graph as a model.
-pub(crate) fn model(path: &Path, dims: &DimArgs) -> Result<Imported, Failure> {
-    lowered(path, &linked(path, &options(path, dims)?)?)
+/// Reads a kernel graph as a model too.
+pub(crate) fn model(path: &Path, dims: &DimArgs) -> Result<(Imported, Linked), Failure> {
+    let linked = linked(path, &options(path, dims)?)?;
+    Ok((lowered(path, &linked)?, linked))
 }
 
 /// The operator graph of a kernel graph.

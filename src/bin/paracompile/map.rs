@@ -47,13 +47,12 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
         queues::without_unused(input::soc(soc, &args.processors, args.quiet)?, &args.queues)?;
     refuse_unknown_energy(args, &chip.chosen)?;
     let queues = queues::counts(&chip.chosen, &args.queues)?;
-    let imported = input::model(model, &args.dims, args.quiet)?;
+    let (imported, linked) = input::model_and_kernels(model, &args.dims, args.quiet)?;
     let graph = &imported.graph;
     let points = input::points(&chip.chosen, &args.points)?;
     let table = input::costs(graph, &chip, args.costs.as_deref(), Some(&points))?;
     tell_estimated(args, &table)?;
-    let specification = cluster::specification(model, &args.dims)?;
-    let specified = cluster::specified(specification.as_ref(), graph, &table);
+    let specified = cluster::specified(linked.as_ref(), graph, &table);
     let all_points = all_points(args, graph, &chip)?;
     let fixed = fixed_points(args, &chip);
     explainable(args, &imported)?;
