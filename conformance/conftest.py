@@ -1,5 +1,6 @@
 """Runs the binary, each model once a session."""
 
+import fcntl
 import os
 import pathlib
 import subprocess
@@ -25,16 +26,20 @@ def paracompile(*arguments):
 
 @pytest.fixture(scope="session")
 def mapped(tmp_path_factory):
-    """Maps a model on `vim3` with the options given, once, and returns the directory."""
-    directories = {}
+    """Maps a model on `vim3` with the options given, once for all processes, and returns the directory.
+
+    A quick search writes the same files by the same rules as a thorough one.
+    """
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
 
     def run(model, *options):
-        key = (model, options)
-        if key not in directories:
-            out = tmp_path_factory.mktemp(model.stem)
-            paracompile(model, "--soc", "vim3", "--out", out, "--no-plots", "--quiet", *options)
-            directories[key] = out
-        return directories[key]
+        out = shared / "-".join(["mapped", model.stem, *(option.strip("-") for option in options)])
+        with open(f"{out}.lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (out / "front.json").exists():
+                paracompile(model, "--soc", "vim3", "--out", out, "--no-plots", "--quiet", "--effort", "quick", *options)
+        return out
 
     return run
 

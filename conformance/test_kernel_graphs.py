@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 
-import jsonschema
+import jsonschema_rs
 import numpy
 import pytest
 
@@ -213,7 +213,7 @@ def test_policies(name, form, policy, graphs, data, tmp_path):
     )
     report = json.loads(text)
     schema = json.loads((ROOT / "docs/schema/schedule.schema.json").read_text())
-    jsonschema.Draft202012Validator(schema).validate(report)
+    jsonschema_rs.Draft202012Validator(schema).validate(report)
     assert report["total_ns"] >= report["device_span_ns"] > 0
     compare(tmp_path / "out", expected)
 
