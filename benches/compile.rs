@@ -80,6 +80,7 @@ fn compiled(graph: &VerifiedGraph, table: &CostTable) -> Compiled {
         energy: EnergyAxis::ByProduct,
         points: None,
         queues: &[],
+        tasks: None,
         clustering: None,
         budget: Budget::UNLIMITED,
         constraints: &Constraints::NONE,
@@ -158,6 +159,7 @@ fn emit_plan(bencher: Bencher<'_, '_>, model: &str) {
             labels: &[],
             claim: &claim,
             constraints: &[],
+            tasks: None,
         }))
     });
 }

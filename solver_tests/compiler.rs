@@ -68,6 +68,7 @@ fn whole(case: &Case, built: &Built) -> Result<(Vec<(Plan, Estimate)>, Segments)
         energy: EnergyAxis::ByProduct,
         points: None,
         queues: &queues,
+        tasks: None,
         clustering: None,
         budget: Budget::UNLIMITED,
         constraints: &Constraints::NONE,

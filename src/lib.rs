@@ -16,7 +16,7 @@ pub mod import {
 
 /// Reading OpenCL kernel graphs.
 pub mod kernels {
-    pub use paracompile_frontend::components::{Components, Grouping};
+    pub use paracompile_frontend::components::{Components, Grouping, Level};
     pub use paracompile_frontend::import::kernels::{
         Device, Format, KernelGraph, KernelOptions, KernelsError, Linked, Problem, Written, import,
         is_kernel_graph, lower, read, write,

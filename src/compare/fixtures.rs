@@ -40,6 +40,7 @@ pub(super) fn front(plans: Vec<FrontPlan>) -> Front {
         objectives: Vec::new(),
         energy: EnergyAxis::ByProduct,
         energy_slack: 0.0,
+        granularity: None,
         operating_points: None,
         queues: BTreeMap::new(),
         constraints: Vec::new(),

@@ -20,11 +20,11 @@ use super::streaming_hybrid::streaming_hybrid;
 use super::twin::twin;
 use super::{CompileError, Compiled, Options, PlanFile};
 use crate::constraints::{Constraints, Eligibility, PlacementRule, eligible};
-use crate::emit::{self, Arrangement, FrontRequest, Goal};
+use crate::emit::{self, Arrangement, FrontRequest, Goal, Tasks};
 use crate::mapping::PipelineMapping;
 use crate::mapping::decompose::{Known, MapperOptions, Purse, StageMapper};
 use crate::pareto::{Epsilon, Score};
-use crate::partition::{Segments, fuse_for, segment_by};
+use crate::partition::{Segments, fuse_for, fuse_groups, segment_by};
 use crate::pipeline::{Candidate, Capacity};
 
 /// The relative width within which one plan of the front stands for others of nearly the same energy.
@@ -48,6 +48,8 @@ pub(super) struct Inputs<'a> {
     pub(super) elsewhere: &'a BTreeMap<Vec<usize>, Arc<CostTable>>,
     /// [`Options::queues`].
     pub(super) queues: &'a [Vec<usize>],
+    /// [`Options::tasks`].
+    pub(super) tasks: Option<&'a Tasks>,
 }
 
 /// Of runs whose points are not part of the choice.
@@ -68,6 +70,7 @@ impl<'a> Inputs<'a> {
             own_table: None,
             elsewhere: &NOWHERE_ELSE,
             queues,
+            tasks: None,
         }
     }
 
@@ -81,6 +84,7 @@ impl<'a> Inputs<'a> {
             own_table: own.map(Arc::clone),
             elsewhere: self.elsewhere,
             queues: self.queues,
+            tasks: self.tasks,
         }
     }
 }
@@ -95,7 +99,10 @@ pub fn compile(
     options: &Options<'_>,
 ) -> Result<Compiled, CompileError> {
     let segments = cut(graph, table, options)?;
-    let inputs = Inputs::new(graph, &segments, table, options.queues);
+    let inputs = Inputs {
+        tasks: options.tasks,
+        ..Inputs::new(graph, &segments, table, options.queues)
+    };
     let asked = options.constraints;
     let rules: Vec<&PlacementRule> = asked.placements.iter().collect();
     let eligibility =
@@ -215,7 +222,11 @@ fn cut(
         });
     }
     (options.progress.0)("cutting the network");
-    let segments = segment_by(fuse_for(graph, table), options.cuts);
+    let fused = match options.tasks {
+        Some(tasks) => fuse_groups(graph, &tasks.groups),
+        None => fuse_for(graph, table),
+    };
+    let segments = segment_by(fused, options.cuts);
     if segments.graph.ops.is_empty() {
         return Err(CompileError::NothingToMap);
     }

@@ -6,7 +6,7 @@ use paracompile_plan::front::EnergyAxis;
 
 use crate::cluster::{Clusters, Configuration};
 use crate::constraints::Constraints;
-use crate::emit::Goal;
+use crate::emit::{Goal, Tasks};
 use crate::mapping::decompose::Known;
 use crate::mapping::{Budget, Effort, Granularity};
 use crate::partition::CutRule;
@@ -32,6 +32,8 @@ pub struct Options<'a> {
     pub points: Option<Points<'a>>,
     /// The numbers of compute queues that each processor of the chip may have, ascending (rule M10); a processor beyond the list has one.
     pub queues: &'a [Vec<usize>],
+    /// The tasks of a kernel graph, where they are not single kernels because nobody asked for anything else.
+    pub tasks: Option<&'a Tasks>,
     /// The clustering that a kernel graph's specification asks for; a baseline where it is there.
     pub clustering: Option<Clustering<'a>>,
     /// When to stop; without a limit the result is a function of the other inputs.

@@ -70,6 +70,7 @@ pub(super) fn plan_file(
         labels,
         claim: &claim,
         constraints: &terms.constraints,
+        tasks: inputs.tasks,
     });
     PlanFile {
         file,

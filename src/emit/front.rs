@@ -127,6 +127,7 @@ pub fn front(request: &FrontRequest<'_>) -> Option<Front> {
         energy_slack: request.energy_slack,
         operating_points: request.operating_points.clone(),
         queues: request.queues.clone(),
+        granularity: None,
         constraints: recommended_plan
             .constraints
             .iter()

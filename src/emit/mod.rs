@@ -25,4 +25,4 @@ mod real_networks;
 pub use components::name_components;
 pub use front::{FrontRequest, Goal, figures, front, why};
 pub use labels::{Arrangement, Candidate, Entry, arrange, baseline_file};
-pub use plan::{Claim, Emission, plan};
+pub use plan::{Claim, Emission, Tasks, plan};

@@ -2,13 +2,16 @@
 //!
 //! Everything in it but stages, tasks, orders, labels and proofs follows from model, profile and the plan format; this module decides nothing.
 
+use std::collections::BTreeMap;
+
 use paracompile_frontend::cost::CostTable;
-use paracompile_frontend::ir::VerifiedGraph;
+use paracompile_frontend::ir::{OpId, VerifiedGraph};
 use paracompile_frontend::soc::{ProcessorId, Soc};
 use paracompile_plan::Plan;
 use paracompile_plan::plan::{
-    Constraint, FrameOverlap, Label, MemoryUse, ModelRef, PlanContention, PlanProcessor, PlanStage,
-    Predicted, Proof, SCHEMA, SocRef, StoppedBy, Strategy,
+    Constraint, FrameOverlap, FusedKernels, Label, MemoryUse, ModelRef, PlanContention,
+    PlanProcessor, PlanStage, Predicted, Proof, SCHEMA, SocRef, StoppedBy, Strategy,
+    TaskGranularity,
 };
 
 use super::buffers::Buffers;
@@ -39,6 +42,26 @@ pub struct Emission<'a> {
     pub claim: &'a Claim,
     /// What the user demanded of every plan.
     pub constraints: &'a [Constraint],
+    /// How the tasks of a kernel graph came about, where a granularity was asked for.
+    pub tasks: Option<&'a Tasks>,
+}
+
+/// How the tasks of a kernel graph came about.
+#[derive(Clone, Debug)]
+pub struct Tasks {
+    /// What was asked for, and what was chosen.
+    pub granularity: TaskGranularity,
+    /// The kernels of each task, ascending.
+    pub groups: Vec<Vec<OpId>>,
+    /// Why each task of several kernels is one, by its first.
+    pub reasons: BTreeMap<OpId, FusedKernels>,
+}
+
+impl Tasks {
+    /// Why kernels are one task; none where it is a single one.
+    pub(super) fn why(&self, members: &[OpId]) -> Option<&FusedKernels> {
+        self.reasons.get(members.first()?)
+    }
 }
 
 /// The claim about a plan's latency; value and bound are the sums of those of its stages.
@@ -109,6 +132,7 @@ pub fn plan(emission: &Emission<'_>) -> Plan {
         predicted: predicted(&context),
         proof: proof(&context, &stages),
         stages,
+        granularity: emission.tasks.map(|tasks| tasks.granularity.clone()),
         transfers: transfers::list(&context, &moves, &buffers),
         setup: queues::setup(&buffers, &queues),
         frame: waits::frame(&context, &order, &moves, &queues),
@@ -178,6 +202,7 @@ fn processors(context: &Context<'_>) -> Vec<PlanProcessor> {
                 layout: processor.layout,
                 operating_point: point.name.clone(),
                 static_mw: table.static_power(id),
+                dispatch_ns: processor.dispatch.to_nanoseconds(),
                 sharing: processor.sharing[context.placement.queue_counts.of(id) - 1],
             }
         })

@@ -1,6 +1,6 @@
 //! Tasks: fused operators in time, on their queues, with the buffers that they touch.
 
-use paracompile_frontend::ir::{KernelOperand, TensorId};
+use paracompile_frontend::ir::{KernelOperand, OpId, TensorId};
 use paracompile_plan::plan::{KernelArgument, Task, TaskKernel};
 
 use super::buffers::Buffers;
@@ -69,7 +69,9 @@ pub(super) fn list(
                 list.sort_unstable();
                 list.dedup();
             }
-            let kernel = kernel(context, timing.op, buffers, (&reads, &writes));
+            let mut kernels = kernels(context, timing.op, buffers, (&reads, &writes)).into_iter();
+            let tasks = context.emission.tasks;
+            let fused = tasks.and_then(|tasks| tasks.why(&op.members));
             Task {
                 id: id(index),
                 stage: id(stage),
@@ -86,36 +88,58 @@ pub(super) fn list(
                 start_ns: timing.start,
                 duration_ns: timing.duration,
                 energy_nj: timing.energy,
-                kernel,
+                kernel: kernels.next(),
+                kernels_behind: kernels.collect(),
+                fused: fused.cloned(),
             }
         })
         .collect()
 }
 
-/// What a task of a kernel graph launches; there a task is one operator.
-fn kernel(
+/// What a task of a kernel graph launches, in order.
+fn kernels(
     context: &Context<'_>,
     op: FusedOpId,
+    buffers: &Buffers,
+    touched: (&[u32], &[u32]),
+) -> Vec<TaskKernel> {
+    let members = context.emission.fused.ops[op].members.iter();
+    members
+        .filter_map(|&member| kernel(context, member, buffers, touched))
+        .collect()
+}
+
+fn kernel(
+    context: &Context<'_>,
+    member: OpId,
     buffers: &Buffers,
     (reads, writes): (&[u32], &[u32]),
 ) -> Option<TaskKernel> {
     let graph = context.emission.graph;
-    let [member] = context.emission.fused.ops[op].members[..] else {
-        return None;
-    };
     let call = graph.kernels.get(member.index())?;
-    let named = |list: &[u32], tensor: TensorId| {
+    let find = |list: &[u32], tensor: TensorId| {
         let name = graph.tensors[tensor].name.as_str();
         let mut list = list.iter().copied();
-        let found = list.find(|&buffer| buffers.tensor(buffer) == name);
-        found.expect("a task lists the buffers of all tensors that its operator reads or writes")
+        list.find(|&buffer| buffers.tensor(buffer) == name)
+    };
+    let written = |tensor: TensorId| {
+        let found = find(writes, tensor);
+        found.expect("a task lists the buffers of all tensors that its operators write")
+    };
+    // What another kernel of the task has written is among what it writes.
+    let read = |tensor: TensorId| {
+        let found = find(reads, tensor).or_else(|| find(writes, tensor));
+        found.expect("a task lists the buffers of all tensors that its operators read")
     };
     let arguments = call.arguments.iter().map(|argument| match argument {
-        KernelOperand::In(tensor) => KernelArgument::In(named(reads, *tensor)),
-        KernelOperand::Out(tensor) => KernelArgument::Out(named(writes, *tensor)),
-        KernelOperand::InOut { read, written } => KernelArgument::InOut {
-            read: named(reads, *read),
-            write: named(writes, *written),
+        KernelOperand::In(tensor) => KernelArgument::In(read(*tensor)),
+        KernelOperand::Out(tensor) => KernelArgument::Out(written(*tensor)),
+        KernelOperand::InOut {
+            read: before,
+            written: afterwards,
+        } => KernelArgument::InOut {
+            read: read(*before),
+            write: written(*afterwards),
         },
         KernelOperand::Scalar { dtype, value } => KernelArgument::Scalar {
             dtype: dtype.clone(),

@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use paracompile_frontend::arena::{Arena, IdMap};
 use paracompile_frontend::cost::CostTable;
 use paracompile_frontend::fusion::{Storage, groups, is_weight, tasks};
-use paracompile_frontend::ir::{OpId, Tensor, TensorId, VerifiedGraph};
+use paracompile_frontend::ir::{Op, OpId, Tensor, TensorId, VerifiedGraph};
+use paracompile_plan::plan::ModelKind;
 
 use super::order::arrange;
 use super::{FusedGraph, FusedOp, FusedOpId, FusedTensor, FusedTensorId, FusedWeight};
@@ -39,6 +40,70 @@ pub fn fuse_for(graph: &VerifiedGraph, table: &CostTable) -> FusedGraph {
     };
     let groups = groups(graph, &storage, &is_nowhere_lost);
     arrange(assemble(graph, &storage, groups))
+}
+
+/// Tasks of given operators of a kernel graph, which have to be all of it, each once, and must not wait for each other in a circle.
+///
+/// # Panics
+/// If the groups are not such a partition.
+pub fn fuse_groups(graph: &VerifiedGraph, groups: &[Vec<OpId>]) -> FusedGraph {
+    let storage = Storage::new(graph);
+    let groups = topological(graph, groups);
+    arrange(assemble(graph, &storage, groups))
+}
+
+/// Groups of kernels, each behind those that it waits for, and of equals the one with the first kernel first.
+fn topological(graph: &VerifiedGraph, groups: &[Vec<OpId>]) -> Vec<Vec<OpId>> {
+    let mut of: IdMap<Op, Option<usize>> = IdMap::filled(&graph.ops, None);
+    for (group, members) in groups.iter().enumerate() {
+        for &member in members {
+            assert_eq!(
+                of[member].replace(group),
+                None,
+                "an operator is in two groups"
+            );
+        }
+    }
+    let mut writer: IdMap<Tensor, Option<usize>> = IdMap::filled(&graph.tensors, None);
+    for (id, op) in graph.ops.iter() {
+        for &output in &op.outputs {
+            writer[output] = of[id];
+        }
+    }
+    let mut before = vec![BTreeSet::new(); groups.len()];
+    for (id, op) in graph.ops.iter() {
+        let own = of[id].expect("groups hold all operators");
+        let read = op.inputs.iter().flatten();
+        let parents = read.filter_map(|&input| writer[input]);
+        before[own].extend(parents.filter(|&parent| parent != own));
+    }
+    let mut behind = vec![Vec::new(); groups.len()];
+    for (group, parents) in before.iter().enumerate() {
+        for &parent in parents {
+            behind[parent].push(group);
+        }
+    }
+    let mut open: Vec<usize> = before.iter().map(BTreeSet::len).collect();
+    let first = |group: usize| (groups[group].iter().min().copied(), group);
+    let mut ready: BTreeSet<_> = (0..groups.len())
+        .filter(|&group| open[group] == 0)
+        .map(first)
+        .collect();
+    let mut order = Vec::with_capacity(groups.len());
+    while let Some((_, group)) = ready.pop_first() {
+        let mut members = groups[group].clone();
+        // Kernels are numbered in topological order.
+        members.sort_unstable();
+        order.push(members);
+        for &child in &behind[group] {
+            open[child] -= 1;
+            if open[child] == 0 {
+                ready.insert(first(child));
+            }
+        }
+    }
+    assert_eq!(order.len(), groups.len(), "groups wait for each other");
+    order
 }
 
 /// The same, with a choice.
@@ -86,10 +151,12 @@ fn assemble(graph: &VerifiedGraph, storage: &Storage<'_>, groups: Vec<Vec<OpId>>
 
     let outputs = storage.owners(graph.outputs.iter().copied());
     let inputs: BTreeSet<TensorId> = graph.inputs.iter().copied().collect();
+    // A kernel writes to memory whoever reads it; what stays between operators of a network is in registers.
+    let is_kept = graph.kind == ModelKind::Kernels;
     let mut tensors = Arena::new();
     let mut fused_id: IdMap<Tensor, Option<FusedTensorId>> = IdMap::filled(&graph.tensors, None);
     for (id, tensor) in graph.tensors.iter() {
-        let used = !readers[id].is_empty() || outputs.contains(&id);
+        let used = is_kept || !readers[id].is_empty() || outputs.contains(&id);
         if inputs.contains(&id) || (producer[id].is_some() && used) {
             fused_id[id] = Some(tensors.push(FusedTensor {
                 tensor: id,

@@ -17,7 +17,7 @@ pub use branches::Branch;
 pub use cut_points::{Cut, CutRule, cut_points, cut_points_by};
 pub(crate) use dot::quoted;
 pub use dot::to_dot;
-pub use fuse::{FusionRule, fuse, fuse_by, fuse_for};
+pub use fuse::{FusionRule, fuse, fuse_by, fuse_for, fuse_groups};
 pub use fused_graph::{FusedGraph, FusedOp, FusedOpId, FusedTensor, FusedTensorId, FusedWeight};
 pub use inspect::{ClassSummary, CutSummary, Inspection, Port, SegmentSummary, inspect};
 pub use segment::{Segment, SegmentKind, Segments, segment, segment_by};

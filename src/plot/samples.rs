@@ -94,6 +94,7 @@ pub(super) fn front(count: u32) -> Front {
         energy_slack: 0.0,
         operating_points: None,
         queues: BTreeMap::new(),
+        granularity: None,
         constraints: Vec::new(),
         epsilon: 0.0,
         recommended: format!("plans/{:02}.json", count / 2),
@@ -109,6 +110,14 @@ pub(super) fn front(count: u32) -> Front {
         why: String::new(),
     }
 }
+
+/// Of tasks in turn.
+const CLASSES: [OpClass; 4] = [
+    OpClass::Conv,
+    OpClass::Conv,
+    OpClass::MaxPool,
+    OpClass::Concat,
+];
 
 /// A plan with three processors in two or three stages and `tasks` tasks of uneven length.
 pub(super) fn plan(tasks: u32, stage_sets: &[&[&str]]) -> Plan {
@@ -133,12 +142,7 @@ pub(super) fn plan(tasks: u32, stage_sets: &[&[&str]]) -> Plan {
                     inside: Vec::new(),
                     output: format!("/features/mixed_{index}/branch/Conv_output_0"),
                 }],
-                class: [
-                    OpClass::Conv,
-                    OpClass::Conv,
-                    OpClass::MaxPool,
-                    OpClass::Concat,
-                ][index as usize % 4],
+                class: CLASSES[index as usize % CLASSES.len()],
                 reads: Vec::new(),
                 writes: Vec::new(),
                 work_ns: Nanoseconds::new(duration),
@@ -146,6 +150,8 @@ pub(super) fn plan(tasks: u32, stage_sets: &[&[&str]]) -> Plan {
                 duration_ns: Nanoseconds::new(duration),
                 energy_nj: Nanojoules::ZERO,
                 kernel: None,
+                kernels_behind: Vec::new(),
+                fused: None,
             });
             busy[slot] += duration;
             if index % 5 == 0 {
@@ -189,6 +195,7 @@ pub(super) fn plan(tasks: u32, stage_sets: &[&[&str]]) -> Plan {
         labels: Vec::new(),
         frame_overlap: FrameOverlap::None,
         admission_interval_ns: interval,
+        granularity: None,
         constraints: Vec::new(),
         predicted: Predicted {
             latency_ns: latency,
@@ -220,6 +227,7 @@ fn processors(names: &[&str]) -> Vec<PlanProcessor> {
         layout: Layout::Nchw,
         operating_point: format!("{}00MHz", 10 + place),
         static_mw: Milliwatts::ZERO,
+        dispatch_ns: Nanoseconds::ZERO,
         sharing: Slowdown::NONE,
     };
     (0..).zip(names).map(processor).collect()

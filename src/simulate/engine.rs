@@ -198,6 +198,11 @@ impl<'a> Engine<'a> {
                     };
                     let slowdown = self.program.slowdown(processor, set).thousandths();
                     let duration = self.program.duration(task, processor, set);
+                    let dispatch = match self.options.host {
+                        Host::Ignored => Nanoseconds::ZERO,
+                        Host::Enqueues => self.program.plan.processors[processor].dispatch_ns,
+                    };
+                    let duration = duration + dispatch;
                     (duration, u128::from(slowdown))
                 }
             };
@@ -290,7 +295,10 @@ impl<'a> Engine<'a> {
     fn enqueue_stage(&mut self, frame: usize, stage: usize) {
         let mut time = self.now.max(self.thread_free[stage]);
         for &step in &self.program.enqueued[stage] {
-            time += self.program.plan.soc.enqueue_ns;
+            // Each kernel of a task is a launch of its own.
+            for _ in 0..self.program.launches(step) {
+                time += self.program.plan.soc.enqueue_ns;
+            }
             self.events.push(Reverse(Event {
                 time,
                 instance: self.instance(frame, step),

@@ -50,6 +50,6 @@ pub enum Contention {
 pub enum Host {
     /// Commands start when what they wait for has ended.
     Ignored,
-    /// One thread a stage waits for `begin`, then enqueues the commands of the stage in the order of the file; each takes `enqueue_ns` and starts no earlier than that (rule M10).
+    /// One thread a stage waits for `begin`, then enqueues the commands of the stage in the order of the file; each takes `enqueue_ns`, a task of several kernels that for each of them, and starts no earlier than that (rule M10); a task takes `dispatch_ns` of its processor longer.
     Enqueues,
 }

@@ -133,6 +133,14 @@ impl<'p> Program<'p> {
         }
     }
 
+    /// How often the host has to call for a step: once, or for each kernel of a task.
+    pub(super) fn launches(&self, step: usize) -> usize {
+        match self.steps[step].kind {
+            StepKind::Task { task, .. } => self.plan.tasks[task].kernels_behind.len() + 1,
+            StepKind::Begin { .. } | StepKind::End { .. } | StepKind::Transfer { .. } => 1,
+        }
+    }
+
     /// The duration of a task while the processors of `set` are in use (rules M4 and M10).
     pub(super) fn duration(&self, task: usize, processor: usize, set: &[bool]) -> Nanoseconds {
         let sharing = self.plan.processors[processor].sharing;

@@ -39,6 +39,7 @@ fn compiled_on(
         energy: EnergyAxis::ByProduct,
         points: None,
         queues: &[],
+        tasks: None,
         clustering: None,
         budget: Budget::UNLIMITED,
         constraints: &Constraints::NONE,

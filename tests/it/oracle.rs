@@ -84,6 +84,7 @@ impl Both {
                 stopped_by: StoppedBy::Complete,
             },
             constraints: &[],
+            tasks: None,
         })
     }
 }

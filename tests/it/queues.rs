@@ -236,6 +236,7 @@ fn compiled(case: &Case, threads: usize) -> Compiled {
         energy: EnergyAxis::ByProduct,
         points: None,
         queues: &allowed.counts,
+        tasks: None,
         clustering: None,
         budget: Budget::UNLIMITED,
         constraints: &Constraints::NONE,

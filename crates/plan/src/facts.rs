@@ -110,6 +110,8 @@ pub struct ProcessorFacts {
     pub operating_point: String,
     /// Static power while used.
     pub static_power: Milliwatts,
+    /// What a task costs beyond its kernels and the host's enqueueing.
+    pub dispatch: Nanoseconds,
     /// `sharing[q − 1]`: slowdown of tasks with `q` compute queues; its length is the largest `q`.
     pub sharing: Vec<Slowdown>,
     /// Classes whose operators cost nothing here when they are fused behind an anchor (rule M12).

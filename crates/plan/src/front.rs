@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Nanoseconds;
 use crate::plan::{Label, StoppedBy, Strategy};
 
 /// Everything that a compile run found.
@@ -40,6 +41,9 @@ pub struct Front {
     /// The numbers of compute queues that stages were searched with, by processor; without those that have one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub queues: BTreeMap<String, Vec<u32>>,
+    /// How much of a kernel graph a task is, and what else was tried; absent where nobody asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub granularity: Option<FrontGranularity>,
     /// What the user demanded of every plan, as options of the command line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<String>,
@@ -58,6 +62,37 @@ pub struct Front {
     pub recommended: String,
     /// Why that one: cut, processors, what limits it.
     pub why: String,
+}
+
+/// The granularity of the tasks of a kernel graph, and what it was chosen from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FrontGranularity {
+    /// What was asked for: a level, or `auto`.
+    pub asked: String,
+    /// The level or rule that was chosen.
+    pub rule: String,
+    /// Its tasks.
+    pub tasks: u64,
+    /// How many groups of kernels no processor runs all of; those kernels are tasks of their own.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub left_apart: u64,
+    /// All that were tried, from fine to coarse within the levels and behind them.
+    pub candidates: Vec<GranularityTried>,
+}
+
+/// A granularity that was tried.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GranularityTried {
+    /// All rules that lead to its tasks.
+    pub rules: Vec<String>,
+    /// Its tasks.
+    pub tasks: u64,
+    /// Simulated latency of its recommended plan with the host's time; absent where there is no mapping, or none was found in time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ns: Option<Nanoseconds>,
+    /// Simulated interval of that plan with the host's time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval_ns: Option<Nanoseconds>,
 }
 
 /// The mappings that the last filter saw, the front's included, thinned to a bounded number.
@@ -80,6 +115,14 @@ pub struct CloudMapping {
     pub energy_active_j: f64,
     /// Its shape.
     pub strategy: Strategy,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the shape that serde asks for"
+)]
+fn is_nothing(count: &u64) -> bool {
+    *count == 0
 }
 
 #[expect(

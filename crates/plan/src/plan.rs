@@ -47,6 +47,9 @@ pub struct Plan {
     pub proof: Proof,
     /// The stages in pipeline order.
     pub stages: Vec<PlanStage>,
+    /// How much of a kernel graph a task is; absent where every kernel is a task because nobody asked for anything else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub granularity: Option<TaskGranularity>,
     /// One entry a fused operator, ordered by stage, then start, then queue.
     pub tasks: Vec<Task>,
     /// One entry a tensor and memory that holds it.
@@ -222,6 +225,14 @@ pub struct SocRef {
     pub io: String,
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the shape that serde asks for"
+)]
+fn is_no_time(time: &Nanoseconds) -> bool {
+    *time == Nanoseconds::ZERO
+}
+
 /// A processor in use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanProcessor {
@@ -235,6 +246,9 @@ pub struct PlanProcessor {
     pub operating_point: String,
     /// Static power while the processor is used (rule M11).
     pub static_mw: Milliwatts,
+    /// What a task costs there beyond its kernels and the host's enqueueing, used by `simulate --host` alone; absent where that is nothing.
+    #[serde(default, skip_serializing_if = "is_no_time")]
+    pub dispatch_ns: Nanoseconds,
     /// By how much tasks slow down with as many compute queues as this plan gives the processor (rule M10).
     pub sharing: Slowdown,
 }
@@ -471,6 +485,41 @@ pub struct Task {
     /// What it launches; of kernel graphs alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<TaskKernel>,
+    /// What it launches behind that, one after another; of tasks of several kernels alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kernels_behind: Vec<TaskKernel>,
+    /// Why its kernels are one task; of tasks of several kernels alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fused: Option<FusedKernels>,
+}
+
+impl Task {
+    /// All kernels that it launches, in order.
+    pub fn kernels(&self) -> impl Iterator<Item = &TaskKernel> {
+        self.kernel.iter().chain(&self.kernels_behind)
+    }
+}
+
+/// Why kernels are one task: what they take against what dispatching a task costs, and what is ready beside them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FusedKernels {
+    /// The processor of the chip where they would end first.
+    pub processor: String,
+    /// What they take there.
+    pub time_ns: Nanoseconds,
+    /// What dispatching a task costs there: the host's time to enqueue a command, and `dispatch_ns` of the processor.
+    pub dispatch_ns: Nanoseconds,
+    /// Tasks with as many tasks on the longest path to them, itself included.
+    pub beside: u32,
+}
+
+/// How much of a kernel graph a task is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TaskGranularity {
+    /// What was asked for: a level, or `auto`.
+    pub asked: String,
+    /// The level, or the rule that found the tasks: `branch x8 /2` fused branches that take less than eight dispatches while more than two of them were ready together.
+    pub rule: String,
 }
 
 /// The launch of an OpenCL kernel.

@@ -226,6 +226,9 @@ pub(crate) struct MapArgs {
     /// How finely operators are mapped inside a stage
     #[arg(long, value_enum, default_value_t = Mapping::Auto)]
     pub(crate) mapping: Mapping,
+    /// How many kernels of a kernel graph are a task; auto chooses by what a simulation with the host's time says
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub(crate) granularity: Option<Granularity>,
     /// The largest number of pipeline stages
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=16), allow_negative_numbers = true)]
     pub(crate) max_stages: Option<u64>,
@@ -737,6 +740,21 @@ pub(crate) enum Mapping {
     Fine,
     /// The better of both, never worse than HEFT or one processor
     Auto,
+}
+
+/// `--granularity`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Granularity {
+    /// The best of the levels and of groupings of small tasks
+    Auto,
+    /// A kernel
+    Operator,
+    /// A chain of kernels
+    Branch,
+    /// A fork and what joins it again
+    Segment,
+    /// The whole graph
+    Stage,
 }
 
 /// `--effort`.

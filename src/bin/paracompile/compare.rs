@@ -114,6 +114,7 @@ fn compare_all(
             energy: EnergyAxis::ByProduct,
             points: None,
             queues: &queues,
+            tasks: None,
             clustering: None,
             budget: Budget::until(&stop),
             constraints: &Constraints::NONE,

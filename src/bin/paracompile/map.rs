@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use paracompile::compile::{CompileError, Compiled, Options, PlanFile, Points, Progress, compile};
+use paracompile::compile::{
+    self, CompileError, Compiled, Options, PlanFile, Points, Progress, compile, compile_kernels,
+};
 use paracompile::constraints::Constraints;
 use paracompile::cost::{CostTable, PointTables, cost_facts, read_overrides};
 use paracompile::emit::Goal;
@@ -14,6 +16,7 @@ use paracompile::facts::model_facts;
 use paracompile::front::{EnergyAxis, Front};
 use paracompile::import::{Folded, Imported};
 use paracompile::ir::VerifiedGraph;
+use paracompile::kernels::{KernelGraph, Level};
 use paracompile::mapping::decompose;
 use paracompile::mapping::{Budget, Effort, Granularity};
 use paracompile::partition::CutRule;
@@ -48,6 +51,7 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
     refuse_unknown_energy(args, &chip.chosen)?;
     let queues = queues::counts(&chip.chosen, &args.queues)?;
     let (imported, linked) = input::model_and_kernels(model, &args.dims, args.quiet)?;
+    refuse_granularity(args, linked.is_some())?;
     let graph = &imported.graph;
     let points = input::points(&chip.chosen, &args.points)?;
     let table = input::costs(graph, &chip, args.costs.as_deref(), Some(&points))?;
@@ -96,22 +100,19 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
             fixed: &fixed,
         }),
         queues: &queues,
+        tasks: None,
         clustering: specified.as_ref().map(cluster::Specified::clustering),
         budget,
         constraints: &constraints,
         progress: Progress(&show),
     };
-    let compiled = in_pool(args.threads, || compile(graph, &table, &options));
+    let kernels = linked.as_ref().map(|linked| &linked.graph);
+    let compiled = in_pool(args.threads, || {
+        mapped(args, kernels, graph, &table, &options)
+    });
     progress.clear();
     let compiled = compiled
-        .and_then(|compiled| {
-            compiled.map_err(|error| {
-                if args.json {
-                    print_no(&error);
-                }
-                failed(&error)
-            })
-        })
+        .and_then(|compiled| compiled.map_err(|error| refused(args, &error)))
         .inspect_err(|_| unmake(&made))?;
 
     let explanations = explanations(args, graph, &table, &constraints, &compiled)?;
@@ -145,10 +146,38 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
     Ok(exit_code(compiled.front.stopped_by))
 }
 
+/// The front, with the granularity of tasks that is asked for.
+fn mapped(
+    args: &MapArgs,
+    kernels: Option<&KernelGraph>,
+    graph: &VerifiedGraph,
+    table: &CostTable,
+    options: &Options<'_>,
+) -> Result<Compiled, CompileError> {
+    match (args.granularity, kernels) {
+        (Some(asked), Some(kernels)) => {
+            compile_kernels(kernels, graph, table, tasks_by(asked), options)
+        }
+        (Some(_) | None, _) => compile(graph, table, options),
+    }
+}
+
 /// Where the files of the run go.
 fn directory(args: &MapArgs, graph: &VerifiedGraph, soc: &Soc) -> PathBuf {
     let name = || Path::new("output").join(format!("{}-{}", graph.name, soc.name));
     args.out.clone().unwrap_or_else(name)
+}
+
+/// Tasks of a network are what rule M12 makes of it.
+fn refuse_granularity(args: &MapArgs, is_kernel_graph: bool) -> Result<(), Failure> {
+    if args.granularity.is_none() || is_kernel_graph {
+        return Ok(());
+    }
+    let message = "--granularity: the operators of a network become tasks by rule M12 alone: \
+                   an anchor with the epilogues that its kernel computes";
+    Err(Failure::new(Kind::Usage, message).with_help(
+        "leave the option out, or map a kernel graph; --mapping says how finely tasks are mapped",
+    ))
 }
 
 /// Without powers no plan takes less energy than another.
@@ -263,6 +292,14 @@ fn print_result(
     Ok(())
 }
 
+/// What ends the run, told to a program first that asked for JSON.
+fn refused(args: &MapArgs, error: &CompileError) -> Failure {
+    if args.json {
+        print_no(error);
+    }
+    failed(error)
+}
+
 /// Tells a program that asked for JSON why the answer is no.
 fn print_no(error: &CompileError) {
     let answer = match error {
@@ -304,6 +341,16 @@ const fn goal(objective: args::Objective) -> Goal {
         args::Objective::Throughput => Goal::Throughput,
         args::Objective::Energy => Goal::Energy,
         args::Objective::Balanced => Goal::Balanced,
+    }
+}
+
+const fn tasks_by(asked: args::Granularity) -> compile::Granularity {
+    match asked {
+        args::Granularity::Auto => compile::Granularity::Auto,
+        args::Granularity::Operator => compile::Granularity::Level(Level::Operator),
+        args::Granularity::Branch => compile::Granularity::Level(Level::Branch),
+        args::Granularity::Segment => compile::Granularity::Level(Level::Segment),
+        args::Granularity::Stage => compile::Granularity::Level(Level::Stage),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use paracompile::front::{EnergyAxis, Figures, Front, FrontPlan, FrontStage};
+use paracompile::front::{EnergyAxis, Figures, Front, FrontGranularity, FrontPlan, FrontStage};
 use paracompile::plan::StoppedBy;
 
 use crate::figures::Scale;
@@ -71,6 +71,9 @@ pub(crate) fn report(summary: &Summary<'_>) -> String {
         let reached: Vec<f64> = reached.collect();
         let _ = writeln!(text, "{}\n", gaps(&reached, summary.asked_gap));
     }
+    if let Some(granularity) = &front.granularity {
+        let _ = writeln!(text, "{}", granularity_lines(granularity));
+    }
     let rows = shown(front);
     let scales = Scales::of(front, &rows);
     let cells: Vec<[String; 10]> = rows
@@ -117,6 +120,33 @@ pub(crate) fn report(summary: &Summary<'_>) -> String {
     let _ = writeln!(text, "\nRecommended: {}", front.recommended);
     let _ = writeln!(text, "  {}", front.why);
     let _ = writeln!(text, "Written to {}", summary.directory);
+    text
+}
+
+/// What tasks are, and what else was tried; figures are with the host's time.
+fn granularity_lines(granularity: &FrontGranularity) -> String {
+    let tried = granularity.candidates.iter();
+    let timed = tried.filter_map(|one| Some((one, one.latency_ns?, one.interval_ns?)));
+    let mut text = format!("Tasks by {}", granularity.rule);
+    if granularity.left_apart > 0 {
+        let _ = write!(
+            text,
+            "; {} left apart, since no processor runs all of their kernels",
+            counted(
+                usize::try_from(granularity.left_apart).unwrap_or(usize::MAX),
+                "group"
+            )
+        );
+    }
+    text.push('\n');
+    for (one, latency, interval) in timed.filter(|_| granularity.candidates.len() > 1) {
+        let tasks = counted(usize::try_from(one.tasks).unwrap_or(usize::MAX), "task");
+        let _ = writeln!(
+            text,
+            "  {}: {tasks}, {latency} alone and {interval} in stream with the host's time",
+            one.rules[0]
+        );
+    }
     text
 }
 

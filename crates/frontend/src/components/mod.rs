@@ -11,9 +11,12 @@ mod level;
 
 mod adaptive;
 
+mod candidates;
+
 mod rank;
 
 pub use adaptive::{Grain, Reason, fuse_small, reasons};
+pub use candidates::{Candidates, Grouped, Rule};
 pub use component::{Component, Components, Grouping};
 pub use level::{Level, level_groups};
 pub use rank::bottom_level_ranks;

@@ -33,6 +33,7 @@ pub fn cost_facts(graph: &VerifiedGraph, table: &CostTable) -> CostFacts {
                 layout: processor.layout,
                 operating_point: table.operating_point(id).name.clone(),
                 static_power: table.static_power(id),
+                dispatch: processor.dispatch.to_nanoseconds(),
                 sharing: processor.sharing.clone(),
                 fuses: processor.fuses.clone(),
             })

@@ -66,6 +66,8 @@ pub struct Processor {
     pub home: LocationId,
     /// `sharing[q − 1]`: slowdown of tasks with `q` compute queues; the first is one.
     pub sharing: Vec<Slowdown>,
+    /// What a task costs beyond its kernels and the host's enqueueing.
+    pub dispatch: Seconds,
     /// Classes that cost nothing behind an anchor.
     pub fuses: Vec<OpClass>,
     /// Operating points in profile order; at least one.

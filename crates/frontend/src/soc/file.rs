@@ -63,6 +63,9 @@ pub struct ProcessorEntry {
     pub compute_queues_max: Number,
     /// Slowdown of every task with 1, 2, … compute queues; the first is 1.
     pub sharing: Vec<Number>,
+    /// Seconds that a task costs there beyond its kernels and the host's enqueueing, such as a call over a bus; nothing if absent. `simulate --host` and `--granularity auto` use it alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dispatch_s: Option<Number>,
     /// Classes that cost nothing behind an anchor.
     pub fuses: Vec<OpClass>,
     /// Operating points; the first is the default.

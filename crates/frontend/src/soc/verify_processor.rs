@@ -29,6 +29,7 @@ pub(super) struct Draft {
     pub(super) memory: MemoryId,
     pub(super) layout: Layout,
     pub(super) sharing: Vec<Slowdown>,
+    pub(super) dispatch: Seconds,
     pub(super) fuses: Vec<OpClass>,
     pub(super) operating_points: Vec<OperatingPoint>,
 }
@@ -42,6 +43,7 @@ impl Draft {
             layout: self.layout,
             home,
             sharing: self.sharing,
+            dispatch: self.dispatch,
             fuses: self.fuses,
             operating_points: self.operating_points,
         }
@@ -79,6 +81,13 @@ pub(super) fn processor(
         ],
     );
     let sharing = sharing(reading, at);
+    let dispatch = match at.optional("dispatch_s") {
+        Some(field) if !field.value.is_null() => {
+            let read = seconds_field(reading, at, "dispatch_s", Source::Assumed);
+            read.map(|(seconds, _)| seconds)
+        }
+        Some(_) | None => Some(Seconds::ZERO),
+    };
     let fuses = fuses(reading, at);
     let points = operating_points(reading, at, fuses.as_deref().unwrap_or_default());
     Some(Draft {
@@ -87,6 +96,7 @@ pub(super) fn processor(
         memory: memory?,
         layout: layout?,
         sharing: sharing?,
+        dispatch: dispatch?,
         fuses: fuses?,
         operating_points: points?,
     })

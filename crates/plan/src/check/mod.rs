@@ -22,6 +22,8 @@ mod kernels;
 
 mod components;
 
+mod granularity;
+
 mod transfers;
 
 mod queues;

@@ -6,7 +6,7 @@ use super::fusion;
 use super::locations::Locations;
 use super::network::Network;
 use super::violation::{List, Place, Violation, compare};
-use crate::plan::{Plan, QueueKind};
+use crate::plan::{ModelKind, Plan, QueueKind};
 
 /// No profile has more; it bounds what a hostile plan can make the checker do.
 const MOST_PROCESSORS: usize = 16;
@@ -143,13 +143,16 @@ impl<'a> Placement<'a> {
         }
     }
 
-    /// Whether a tensor stays inside a task: written by one member and read by another.
+    /// Whether a tensor stays inside a task, and is no buffer: written by one member and read by another.
+    ///
+    /// A user's kernels leave nothing in registers: what one of a task writes for another one is in memory.
     pub(super) fn is_internal(&self, tensor: usize) -> bool {
-        self.writer[tensor].is_some_and(|task| {
-            self.network.readers[tensor]
-                .iter()
-                .any(|&reader| self.task_of[reader] == task)
-        })
+        self.network.facts.kind == ModelKind::Onnx
+            && self.writer[tensor].is_some_and(|task| {
+                self.network.readers[tensor]
+                    .iter()
+                    .any(|&reader| self.task_of[reader] == task)
+            })
     }
 }
 

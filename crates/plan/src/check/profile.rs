@@ -73,6 +73,8 @@ impl<'a> Profile<'a> {
                 &processor.static_mw,
                 &known.static_power,
             );
+            let dispatch = &known.dispatch;
+            compare(found, &at, "dispatch_ns", &processor.dispatch_ns, dispatch);
             compare(found, &at, "sharing", &processor.sharing, &slowdown);
         }
         if entry.len() < plan.processors.len() {

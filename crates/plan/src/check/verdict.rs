@@ -7,8 +7,8 @@ use super::placement::Placement;
 use super::profile::Profile;
 use super::violation::Violation;
 use super::{
-    buffers, commands, components, constraints, energy, frames, header, kernels, memory, progress,
-    proofs, queues, timing, transfers,
+    buffers, commands, components, constraints, energy, frames, granularity, header, kernels,
+    memory, progress, proofs, queues, timing, transfers,
 };
 use crate::facts::{CostFacts, ModelFacts};
 use crate::plan::Plan;
@@ -66,6 +66,7 @@ fn structure(
     buffers::judge(placement, &flow, found);
     kernels::judge(placement, found);
     components::judge(placement, found);
+    granularity::judge(placement, found);
     queues::judge(placement, &flow, found);
     commands::judge_setup(placement, &flow, found);
     if !transfers::judge(placement, &mut flow, found) {

@@ -104,6 +104,8 @@ pub enum FusionFault {
     ReadElsewhere,
     /// What the task keeps to itself is a network output.
     NetworkOutput,
+    /// The operator reads what a later one of the task writes.
+    TooEarly,
 }
 
 impl fmt::Display for FusionFault {
@@ -114,6 +116,7 @@ impl fmt::Display for FusionFault {
                 "an operator outside the task reads a tensor between its members"
             }
             Self::NetworkOutput => "a tensor between its members is a network output",
+            Self::TooEarly => "it reads what a later operator of the task writes",
         })
     }
 }

@@ -109,6 +109,8 @@ impl Emitter {
                 reads.sort_unstable();
                 Task {
                     kernel: None,
+                    kernels_behind: Vec::new(),
+                    fused: None,
                     id: number(task),
                     stage: number(op.stage),
                     queue: compute[index],
@@ -388,6 +390,7 @@ impl Emitter {
                 layout: home.1,
                 operating_point: "only".to_owned(),
                 static_mw: Milliwatts::ZERO,
+                dispatch_ns: Nanoseconds::ZERO,
                 sharing: Slowdown::NONE,
             })
             .collect();

@@ -120,6 +120,7 @@ fn processor(
         layout,
         operating_point: point.to_owned(),
         static_power: Milliwatts::new(static_mw),
+        dispatch: Nanoseconds::ZERO,
         sharing: vec![Slowdown::NONE],
         fuses: Vec::new(),
     }

@@ -354,6 +354,7 @@ fn processor(facts: &Facts<'_>, station: &Station, figures: &ProcessorFigures) -
             })
             .collect(),
         // What a group takes beyond its first operator is in the time of that one.
+        dispatch_s: None,
         fuses: EPILOGUES.to_vec(),
         operating_points: vec![point(
             station,

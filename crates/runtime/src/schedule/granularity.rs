@@ -1,16 +1,10 @@
-//! How much of a graph a task is: candidates, what a simulation says of each, and the choice among them.
+//! How much of a graph a task is: what a simulation says of each candidate, and the choice among them.
 //!
-//! Candidates are the fixed levels, and what [`fuse_small`] makes of each level but the coarsest for several multiples of the dispatch
-//! overhead and several numbers of lanes: where a device does not pay, fewer lanes than devices are better.
 //! Each is simulated with the policy that will run it.
 //! A simulation ranks only what differs by more than its error, so those close to its best are run for some frames, in turn, before
 //! one is chosen.
 
-use std::fmt;
-
-use paracompile_frontend::components::{
-    Components, Grain, Level, Reason, fuse_small, level_groups, reasons,
-};
+use paracompile_frontend::components::{Candidates, Components, Level, Reason, Rule, reasons};
 use paracompile_frontend::import::kernels::{KernelGraph, KernelId};
 
 use super::cost::Costs;
@@ -21,11 +15,6 @@ use super::policy::Policy;
 use super::run::{ScheduleRequest, median};
 use super::simulate::{Setting, simulate};
 
-/// Multiples of the dispatch overhead up to which tasks are fused.
-///
-/// `StarPU`'s handbook calls tasks of 10 µs too small and 1 to 10 ms good: with overheads of 10 to 100 µs these span that range.
-const FACTORS: [u32; 4] = [2, 8, 32, 128];
-
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Granularity {
@@ -33,35 +22,6 @@ pub struct Granularity {
     pub level: Option<Level>,
     /// Whether frames of all fixed levels are measured too, in turn with those that count.
     pub compares: bool,
-}
-
-/// How a grouping came about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
-    /// A fixed level.
-    Level(Level),
-    /// Small tasks were fused.
-    Adaptive {
-        /// The level that it began with.
-        from: Level,
-        /// Up to so many times the dispatch overhead.
-        factor: u32,
-        /// While more than so many tasks were ready together.
-        lanes: usize,
-    },
-}
-
-impl fmt::Display for Rule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Level(level) => f.write_str(level.name()),
-            Self::Adaptive {
-                from,
-                factor,
-                lanes,
-            } => write!(f, "{} x{factor} /{lanes}", from.name()),
-        }
-    }
 }
 
 /// A grouping that was considered.
@@ -157,12 +117,8 @@ impl Judge<'_> {
             })
         };
         let chosen = chosen.expect("every level is a candidate");
-        let dispatch: Vec<i64> = overheads
-            .devices
-            .iter()
-            .map(|one| one.dispatch_ns)
-            .collect();
         let groups = candidates[chosen].groups();
+        let dispatch = overheads.dispatch();
         let reasons = reasons(self.graph, &groups, &self.costs.nanoseconds, &dispatch);
         Ok(Granulated {
             candidates,
@@ -178,49 +134,20 @@ impl Judge<'_> {
         asked: Granularity,
         overheads: &Overheads,
     ) -> Result<Vec<Candidate>, ScheduleError> {
-        let mut found: Vec<(Vec<Vec<KernelId>>, Vec<Rule>)> = Vec::new();
-        let mut add = |groups: Vec<Vec<KernelId>>, rule: Rule| match found
-            .iter_mut()
-            .find(|(known, _)| *known == groups)
-        {
-            Some((_, rules)) => rules.push(rule),
-            None => found.push((groups, vec![rule])),
-        };
+        let mut found = Candidates::default();
         for level in Level::ALL {
             if asked.compares || asked.level.is_none_or(|asked| asked == level) {
-                add(level_groups(self.graph, level), Rule::Level(level));
+                found.add_level(self.graph, level);
             }
         }
         if asked.level.is_none() {
-            let dispatch: Vec<i64> = overheads
-                .devices
-                .iter()
-                .map(|one| one.dispatch_ns)
-                .collect();
-            for from in [Level::Operator, Level::Branch, Level::Segment] {
-                let groups = level_groups(self.graph, from);
-                for factor in FACTORS {
-                    for lanes in 1..=dispatch.len() {
-                        let grain = Grain {
-                            times: &self.costs.nanoseconds,
-                            dispatch: &dispatch,
-                            factor,
-                            lanes,
-                        };
-                        let rule = Rule::Adaptive {
-                            from,
-                            factor,
-                            lanes,
-                        };
-                        add(fuse_small(self.graph, &groups, grain), rule);
-                    }
-                }
-            }
+            let dispatch = overheads.dispatch();
+            found.add_adaptive(self.graph, &self.costs.nanoseconds, &dispatch);
         }
-        let candidates = found.into_iter().map(|(groups, rules)| {
+        let candidates = found.into_list().into_iter().map(|one| {
             Ok(Candidate {
-                rules,
-                components: Components::from_groups(self.graph, &groups)
+                rules: one.rules,
+                components: Components::from_groups(self.graph, &one.groups)
                     .ok_or(ScheduleError::Cycle)?,
                 simulated_ns: None,
                 rehearsed_ns: None,
@@ -241,8 +168,8 @@ impl Judge<'_> {
         /// A fixed level runs even where its simulation takes up to so many times the best: each is what the choice is compared with.
         const LEVEL_WITHIN: i64 = 4;
         /// Short frames are repeated more often, since they vary more: until about so many nanoseconds are measured.
-        const ENOUGH_NS: i64 = 400_000_000;
-        const ROUNDS: std::ops::RangeInclusive<i64> = 3..=25;
+        const ENOUGH_NS: i64 = 1_500_000_000;
+        const ROUNDS: std::ops::RangeInclusive<i64> = 5..=25;
         let mut order: Vec<(i64, usize)> = candidates
             .iter()
             .enumerate()

@@ -18,6 +18,13 @@ pub struct Overheads {
     pub within: Costs,
 }
 
+impl Overheads {
+    /// Nanoseconds between two tasks, by device.
+    pub(super) fn dispatch(&self) -> Vec<i64> {
+        self.devices.iter().map(|one| one.dispatch_ns).collect()
+    }
+}
+
 /// Overheads of a device, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overhead {

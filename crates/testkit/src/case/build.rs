@@ -222,6 +222,7 @@ fn chip(case: &Soc) -> Result<soc::Soc, CaseError> {
             layout: processor.layout,
             home,
             sharing: factors(&processor.name, &processor.sharing)?,
+            dispatch: Seconds::ZERO,
             fuses: processor.fuses.clone(),
             operating_points: vec![soc::OperatingPoint {
                 name: "only".to_owned(),

@@ -79,6 +79,7 @@ impl Case {
                         layout: processor.layout,
                         operating_point: "only".to_owned(),
                         static_power: Milliwatts::new(processor.static_mw),
+                        dispatch: Nanoseconds::ZERO,
                         sharing: super::build::factors(&processor.name, &processor.sharing)?,
                         fuses: processor.fuses.clone(),
                     })
