@@ -258,6 +258,41 @@ def test_plans(name, form, processors, graphs, data, tmp_path):
         compare(results, expected)
 
 
+@pytest.mark.parametrize("level", ["branch", "segment", "stage", "auto"])
+@pytest.mark.parametrize("name", ["irregular.json", "conv_forward.json", "attention_h2_b64.graph"])
+def test_tasks_of_several_kernels(name, level, graphs, data, tmp_path):
+    """Every granularity computes the same."""
+    graph = graphs(name, "as it is")
+    options, expected = data(name)
+    devices, _ = MACHINES[2]
+    asked = [part for device in devices for part in ("--device", device)]
+    soc = tmp_path / "soc.json"
+    pararun("profile", graph, *folders(name), *asked, "--queues", 1, "--budget", 4, "-o", soc, "--quiet")
+    profile = json.loads(soc.read_text())
+    for processor in profile["processors"]:
+        # Dispatching takes as long as ten of these kernels, so that tasks are fused.
+        processor["dispatch_s"] = 1e-3
+    soc.write_text(json.dumps(profile))
+    (costs,) = (tmp_path / "soc.costs").iterdir()
+    out = tmp_path / "plans"
+    paracompile(
+        graph, *folders(name)[:2], "--soc", soc, "--costs", costs, "--out", out, "--no-plots", "--quiet",
+        "--granularity", level, "--effort", "quick",
+    )
+    front = json.loads((out / "front.json").read_text())
+    plan = out / front["recommended"]
+    tasks = json.loads(plan.read_text())["tasks"]
+    assert front["granularity"]["tasks"] == len(tasks)
+    # The irregular graph has no chains.
+    assert (name, level) == ("irregular.json", "branch") or any(len(task["operators"]) > 1 for task in tasks)
+    maps = [part for device in devices for part in ("--map", device)]
+    pararun(
+        "run", plan, "--model", graph, *folders(name), *maps, "--frames", 5, *options,
+        "--output", tmp_path / "out", "--quiet",
+    )
+    compare(tmp_path / "out", expected)
+
+
 def test_check_builds_sources(tmp_path):
     """A source that no longer builds is told by `check`, with file and line, and nothing runs."""
     folder = tmp_path / "guide"

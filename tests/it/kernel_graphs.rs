@@ -103,6 +103,215 @@ fn a_plan_whose_kernel_is_another_one_is_found_out() {
     assert!(said.contains("tasks[0]: kernel.global names [0]"), "{said}");
 }
 
+/// Graph, chip and costs where dispatching takes longer than kernels, at a granularity, into a folder of its name.
+fn granular(desk: &Desk, level: &str, more: &[&str]) -> crate::command::Run {
+    let mut soc: serde_json::Value = serde_json::from_str(SOC).expect("it is JSON");
+    for processor in soc["processors"].as_array_mut().expect("it is a list") {
+        processor["dispatch_s"] = serde_json::json!(2e-3);
+    }
+    desk.put("far.json", soc.to_string());
+    let asked = [
+        "irregular.json",
+        "--soc",
+        "far.json",
+        "--costs",
+        "costs.json",
+        "--granularity",
+        level,
+        "--out",
+        level,
+        "--no-report",
+        "--no-plots",
+    ];
+    desk.run(&[&asked, more].concat())
+}
+
+/// What the checker says of a file made from the recommended plan of [`granular`].
+fn judged(desk: &Desk, plan: &serde_json::Value) -> (i32, String) {
+    desk.put("edited.json", plan.to_string());
+    let run = desk.run(&[
+        "check",
+        "edited.json",
+        "--model",
+        "irregular.json",
+        "--soc",
+        "far.json",
+        "--costs",
+        "costs.json",
+    ]);
+    (run.code, run.out + &run.err)
+}
+
+#[test]
+fn tasks_of_several_kernels_name_all_launches_and_why_they_are_one() {
+    let desk = desk();
+    for (level, tasks) in [("operator", 9), ("branch", 9), ("stage", 1)] {
+        granular(&desk, level, &["-q"]).done();
+        let plan = recommended(&desk, level);
+        assert_eq!(
+            plan["granularity"],
+            serde_json::json!({"asked": level, "rule": level})
+        );
+        assert_eq!(
+            plan["tasks"].as_array().map(Vec::len),
+            Some(tasks),
+            "{level}"
+        );
+        let (code, said) = judged(&desk, &plan);
+        assert_eq!(code, 0, "{said}");
+    }
+    let task = &recommended(&desk, "stage")["tasks"][0];
+    let launches = task["kernels_behind"].as_array().expect("it is a list");
+    assert_eq!(launches.len(), 8);
+    assert_eq!(task["fused"]["beside"], 1);
+    assert_eq!(task["fused"]["time_ns"], task["work_ns"]);
+}
+
+#[test]
+fn a_granularity_is_chosen_by_what_a_host_takes() {
+    let desk = desk();
+    assert_snapshot!(granular(&desk, "auto", &[]).done());
+    let front: serde_json::Value =
+        serde_json::from_slice(&desk.read("auto/front.json")).expect("fronts are JSON");
+    let tried = front["granularity"]["candidates"]
+        .as_array()
+        .expect("it is a list");
+    let least = tried
+        .iter()
+        .filter_map(|one| one["latency_ns"].as_u64())
+        .min();
+    let chosen = tried
+        .iter()
+        .find(|one| one["rules"][0] == front["granularity"]["rule"]);
+    assert_eq!(chosen.and_then(|one| one["latency_ns"].as_u64()), least);
+    // Where dispatching costs nothing, single kernels are as good as any.
+    desk.put("far.json", SOC);
+    desk.run(
+        &[
+            &MAP[..],
+            &["--granularity", "auto", "--no-report", "--no-plots", "-q"],
+        ]
+        .concat(),
+    )
+    .done();
+    assert_eq!(recommended(&desk, "out")["granularity"]["rule"], "operator");
+}
+
+#[test]
+fn the_choice_of_a_granularity_does_not_depend_on_threads() {
+    let desk = desk();
+    let mut seen = Vec::new();
+    for threads in ["1", "3"] {
+        granular(&desk, "auto", &["-q", "--threads", threads]).done();
+        seen.push(desk.read("auto/front.json"));
+        seen.push(recommended(&desk, "auto").to_string().into_bytes());
+    }
+    assert_eq!(seen[..2], seen[2..]);
+}
+
+#[test]
+fn edits_of_tasks_of_several_kernels_are_found_out() {
+    type Edit = fn(&mut serde_json::Value);
+    let desk = desk();
+    granular(&desk, "stage", &["-q"]).done();
+    let plan = recommended(&desk, "stage");
+    let edits: [(Edit, &str); 8] = [
+        (
+            |plan| {
+                drop(
+                    plan["tasks"][0]["kernels_behind"]
+                        .as_array_mut()
+                        .unwrap()
+                        .pop(),
+                )
+            },
+            "tasks[0]: kernels is 8, but 9 follows",
+        ),
+        (
+            |plan| {
+                plan["tasks"][0]["operators"]
+                    .as_array_mut()
+                    .unwrap()
+                    .swap(0, 1)
+            },
+            "it reads what a later operator of the task writes",
+        ),
+        (
+            |plan| {
+                plan["tasks"][0]["kernels_behind"]
+                    .as_array_mut()
+                    .unwrap()
+                    .swap(0, 7)
+            },
+            "kernel.arguments, read",
+        ),
+        (
+            |plan| drop(plan["tasks"][0].as_object_mut().unwrap().remove("fused")),
+            "tasks[0]: fused is empty",
+        ),
+        (
+            |plan| drop(plan.as_object_mut().unwrap().remove("granularity")),
+            "tasks[0]: fused names",
+        ),
+        (
+            |plan| plan["tasks"][0]["fused"]["beside"] = 2.into(),
+            "tasks[0]: fused.beside is 2, but 1 follows",
+        ),
+        (
+            |plan| plan["tasks"][0]["fused"]["dispatch_ns"] = 2.into(),
+            "tasks[0]: fused.dispatch_ns",
+        ),
+        (
+            |plan| plan["granularity"]["rule"] = "".into(),
+            "granularity.rule is empty",
+        ),
+    ];
+    for (edit, expected) in edits {
+        let mut edited = plan.clone();
+        edit(&mut edited);
+        let (code, said) = judged(&desk, &edited);
+        assert_eq!(code, 1, "{said}");
+        assert!(said.contains(expected), "{expected}\n{said}");
+    }
+}
+
+#[test]
+fn kernels_that_no_processor_runs_all_of_stay_apart() {
+    let desk = desk();
+    desk.put(
+        "costs.json",
+        COSTS
+            .replace(
+                "\"exec_gpu\": 2e-4, \"exec_cpu\": 5e-4",
+                "\"exec_cpu\": 5e-4",
+            )
+            .replace(
+                "\"exec_gpu\": 2e-4, \"exec_cpu\": 9e-4",
+                "\"exec_gpu\": 2e-4",
+            ),
+    );
+    let text = granular(&desk, "stage", &[]).done();
+    assert!(
+        text.contains("Tasks by stage; 1 group left apart"),
+        "{text}"
+    );
+    let plan = recommended(&desk, "stage");
+    assert_eq!(plan["tasks"].as_array().map(Vec::len), Some(9));
+}
+
+#[test]
+fn networks_have_no_granularity() {
+    let desk = desk();
+    desk.put(
+        "net.onnx",
+        include_bytes!("../../models/squeezenet1_1.onnx"),
+    );
+    let run = desk.run(&["net.onnx", "--soc", "vim3", "--granularity", "stage"]);
+    assert_eq!(run.code, 2);
+    assert!(run.err.contains("--granularity"), "{}", run.err);
+    assert!(run.err.contains("rule M12"), "{}", run.err);
+}
+
 #[test]
 fn formats_are_converted_and_stay_the_same_graph() {
     let desk = Desk::new();

@@ -67,7 +67,16 @@ impl<'p> Resolver<'p> {
         task.operators.iter().map(kernel).collect()
     }
 
-    /// What tasks change in place, where both buffers are the plan's.
+    /// Whether one of some kernels reads a tensor.
+    fn reads(&self, kernels: &[KernelId], tensor: TensorId) -> bool {
+        let operands = |kernel: &KernelId| &self.program.graph.kernels[kernel.index()].arguments;
+        kernels.iter().flat_map(operands).any(|operand| {
+            matches!(*operand,
+                KernelOperand::In(read) | KernelOperand::InOut { read, .. } if read == tensor)
+        })
+    }
+
+    /// What tasks change in place, where both buffers are the plan's and no later kernel of the task needs what was there.
     pub(crate) fn updates(&self, plan: &Plan) -> Result<Vec<Update>, RunError> {
         let mut updates = Vec::new();
         for (index, task) in plan.tasks.iter().enumerate() {
@@ -76,9 +85,12 @@ impl<'p> Resolver<'p> {
                 let name = self.program.graph.tensors[tensor].name.as_str();
                 buffers.get(name).copied()
             };
-            for kernel in self.kernels(task)? {
+            let kernels = self.kernels(task)?;
+            for (place, kernel) in kernels.iter().enumerate() {
+                let behind = &kernels[place + 1..];
                 for operand in &self.program.graph.kernels[kernel.index()].arguments {
                     if let &KernelOperand::InOut { read, written } = operand
+                        && !self.reads(behind, read)
                         && let (Some(read), Some(written)) = (buffer(read), buffer(written))
                     {
                         updates.push(Update {
