@@ -1,7 +1,9 @@
 //! Cases whose figures were worked out by hand, each the smallest one for its rule.
 
+use std::collections::BTreeMap;
+
 use paracompile_frontend::soc::{Contention, ProcessorSet, Soc};
-use paracompile_plan::plan::{Action, BufferKind, Wait};
+use paracompile_plan::plan::{Action, BufferKind, TaskKernel, Wait};
 use paracompile_plan::{Nanojoules, Nanoseconds, Slowdown, Watts, check};
 
 use super::fixtures::{HandOp, Scenario, hand};
@@ -245,6 +247,42 @@ fn the_host_enqueues_one_command_after_the_other_when_the_stage_begins() {
     // The first task is enqueued at 5 and ends at 12, after the second was enqueued at 10.
     assert_eq!(host.latency, Nanoseconds::new(5 + 7 + 1));
     assert_eq!(host.interval, Nanoseconds::new(13));
+}
+
+#[test]
+fn the_host_launches_each_kernel_of_a_task_and_dispatching_takes_time_on_the_processor() {
+    let ops = [op(&[7, 7], &[0], &[1]), op(&[1, 1], &[1], &[1])];
+    let scenario = hand(&ops, &[2], &[&[0, 0]], |soc| {
+        soc.enqueue = paracompile_plan::Seconds::new(5e-9).unwrap();
+        let ids: Vec<_> = soc.processors.ids().collect();
+        for id in ids {
+            soc.processors[id].dispatch = paracompile_plan::Seconds::new(3e-9).unwrap();
+        }
+    });
+    let mut plan = scenario.plan(&judged(&scenario));
+    let launch = TaskKernel {
+        file: "k.cl".to_owned(),
+        function: "k".to_owned(),
+        defines: BTreeMap::new(),
+        global: vec![1],
+        local: None,
+        arguments: Vec::new(),
+        component: None,
+    };
+    plan.tasks[0].kernels_behind = vec![launch; 2];
+    let latency = |host| {
+        let options = SimulateOptions {
+            host,
+            ..Default::default()
+        };
+        simulate(&plan, &options).unwrap().latency
+    };
+    assert_eq!(latency(simulate::Host::Ignored), Nanoseconds::new(7 + 1));
+    // Three launches at 5 each, then 3 and 7, meanwhile the fourth, then 3 and 1.
+    assert_eq!(
+        latency(simulate::Host::Enqueues),
+        Nanoseconds::new(15 + 3 + 7 + 3 + 1)
+    );
 }
 
 #[test]

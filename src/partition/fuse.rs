@@ -394,6 +394,38 @@ mod tests {
     }
 
     #[test]
+    fn given_groups_are_tasks_in_topological_order() {
+        let mut sketch = Sketch::new();
+        let input = sketch.input("x");
+        let a = sketch.op("a", Conv, &[input]);
+        let b = sketch.op("b", Conv, &[input]);
+        let c = sketch.op("c", Conv, &[b]);
+        let sum = sketch.op("d", Elementwise, &[a, c]);
+        let graph = sketch.finish(&[sum]);
+        let op = OpId::from_index;
+        // The first group waits for the second, though its first operator comes first.
+        let groups = [vec![op(0), op(3)], vec![op(2), op(1)]];
+        let fused = fuse_groups(&graph, &groups);
+        let members: Vec<_> = fused.ops.iter().map(|(_, op)| op.members.clone()).collect();
+        assert_eq!(members, [vec![op(1), op(2)], vec![op(0), op(3)]]);
+        let crossing: Vec<_> = fused.tensors.iter().map(|(_, t)| t.name.as_str()).collect();
+        assert_eq!(crossing, ["x", "c", "d"]);
+    }
+
+    #[test]
+    #[should_panic(expected = "groups wait for each other")]
+    fn groups_that_wait_for_each_other_are_no_tasks() {
+        let mut sketch = Sketch::new();
+        let x = sketch.input("x");
+        let a = sketch.op("a", Conv, &[x]);
+        let b = sketch.op("b", Conv, &[a]);
+        let c = sketch.op("c", Conv, &[b]);
+        let graph = sketch.finish(&[c]);
+        let op = OpId::from_index;
+        fuse_groups(&graph, &[vec![op(0), op(2)], vec![op(1)]]);
+    }
+
+    #[test]
     fn a_view_of_a_concatenation_in_place_is_made_of_its_pieces() {
         let mut sketch = Sketch::new();
         let input = sketch.input("x");

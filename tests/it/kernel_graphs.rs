@@ -223,7 +223,7 @@ fn edits_of_tasks_of_several_kernels_are_found_out() {
                         .as_array_mut()
                         .unwrap()
                         .pop(),
-                )
+                );
             },
             "tasks[0]: kernels is 8, but 9 follows",
         ),
@@ -232,7 +232,7 @@ fn edits_of_tasks_of_several_kernels_are_found_out() {
                 plan["tasks"][0]["operators"]
                     .as_array_mut()
                     .unwrap()
-                    .swap(0, 1)
+                    .swap(0, 1);
             },
             "it reads what a later operator of the task writes",
         ),
@@ -241,7 +241,7 @@ fn edits_of_tasks_of_several_kernels_are_found_out() {
                 plan["tasks"][0]["kernels_behind"]
                     .as_array_mut()
                     .unwrap()
-                    .swap(0, 7)
+                    .swap(0, 7);
             },
             "kernel.arguments, read",
         ),

@@ -262,6 +262,24 @@ mod tests {
     }
 
     #[test]
+    fn dispatching_may_be_left_out_and_takes_no_less_than_nothing() {
+        let with =
+            |value: Value| problems_after(|profile| profile["processors"][1]["dispatch_s"] = value);
+        for fine in [
+            json!(0),
+            json!(2e-4),
+            json!({"value": 1e-3, "source": "measured"}),
+            json!(null),
+        ] {
+            assert_eq!(with(fine), [""; 0]);
+        }
+        for wrong in [json!(-1.0), json!(1e300), json!("soon")] {
+            let found = with(wrong).concat();
+            assert_starts(&found, "processors[1].dispatch_s: is ");
+        }
+    }
+
+    #[test]
     fn factors_below_one_are_refused() {
         let found = problem_with("/contention/0/factor/cpu", json!(0.9));
         assert_starts(
