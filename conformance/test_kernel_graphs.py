@@ -234,8 +234,10 @@ def test_granularities(name, level, policy, graphs, data, tmp_path):
     compare(tmp_path / "out", expected)
 
 
-@pytest.mark.parametrize(("name", "form"), CASES)
-@pytest.mark.parametrize("processors", MACHINES)
+@pytest.mark.parametrize(
+    ("name", "form", "processors"),
+    [(name, form, 1) for name, form in CASES] + [(name, "as it is", 2) for name in GRAPHS],
+)
 def test_plans(name, form, processors, graphs, data, tmp_path):
     graph = graphs(name, form)
     options, expected = data(name)

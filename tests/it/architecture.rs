@@ -123,6 +123,8 @@ const MAY_IMPORT: &[(&str, &str, &[&str])] = &[
         "src/compile",
         &[
             "constraints",
+            "import",
+            "components",
             "arena",
             "ir",
             "facts",
