@@ -169,7 +169,7 @@ impl Judge<'_> {
         const LEVEL_WITHIN: i64 = 4;
         /// Short frames are repeated more often, since they vary more: until about so many nanoseconds are measured.
         const ENOUGH_NS: i64 = 1_500_000_000;
-        const ROUNDS: std::ops::RangeInclusive<i64> = 5..=25;
+        const ROUNDS: std::ops::RangeInclusive<i64> = 5..=200;
         let mut order: Vec<(i64, usize)> = candidates
             .iter()
             .enumerate()
