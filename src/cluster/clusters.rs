@@ -35,7 +35,7 @@ pub struct Clusters<'a> {
 }
 
 impl<'a> Clusters<'a> {
-    /// Groups kernels and ranks the groups; devices are the first GPU and the first CPU of the chip.
+    /// Groups kernels and ranks the groups; devices are the chip's processors of these names, or else its first of these kinds.
     pub fn new(
         kernels: &'a KernelGraph,
         graph: &'a VerifiedGraph,
@@ -46,11 +46,6 @@ impl<'a> Clusters<'a> {
             Components::new(kernels, grouping).ok_or_else(|| ClusterError::Circle {
                 graph: kernels.name.clone(),
             })?;
-        let of_kind = |kind: Device| {
-            let mut all = table.soc.processors.iter();
-            all.find(|(_, processor)| processor.kind == kind.name())
-                .map(|(id, _)| id)
-        };
         let mut readers = vec![Vec::new(); graph.tensors.len()];
         for (op, known) in graph.ops.iter() {
             for tensor in known.inputs.iter().flatten() {
@@ -68,8 +63,8 @@ impl<'a> Clusters<'a> {
             components,
             order: Vec::new(),
             readers,
-            gpu: of_kind(Device::Gpu),
-            cpu: of_kind(Device::Cpu),
+            gpu: processor_of(table, Device::Gpu),
+            cpu: processor_of(table, Device::Cpu),
         };
         clusters.order = by_rank(&clusters.components, &component_ranks(&clusters));
         Ok(clusters)
@@ -166,6 +161,20 @@ pub fn kernel_components(components: &Components) -> Vec<KernelComponent> {
 /// The operator of a kernel.
 pub(super) fn operator(kernel: KernelId) -> OpId {
     OpId::from_index(kernel.index())
+}
+
+/// A GPU or a CPU by its name, or else the first that is one: two parts of a CPU can stand for both.
+fn processor_of(table: &CostTable, device: Device) -> Option<ProcessorId> {
+    let names = [Device::Gpu, Device::Cpu].map(Device::name);
+    let all = &table.soc.processors;
+    let by_name = all.iter().find(|(_, one)| one.name == device.name());
+    let by_kind = || {
+        let mut unnamed = all
+            .iter()
+            .filter(|(_, one)| !names.contains(&one.name.as_str()));
+        unnamed.find(|(_, one)| one.kind == device.name())
+    };
+    by_name.or_else(by_kind).map(|(id, _)| id)
 }
 
 /// Parents first, and of what may stand next the highest rank.

@@ -27,9 +27,9 @@ pub enum ClusterError {
         /// What it prefers.
         instead: Device,
     },
-    /// The chip's: no processor of this kind.
+    /// The chip's: no processor of this name or kind.
     #[error(
-        "`{soc}` has no processor of kind `{kind}`, and {components} of the components are to run on one"
+        "`{soc}` has no processor that is named `{kind}` or is one, and {components} of the components are to run on it"
     )]
     NoDevice {
         /// The chip.
@@ -104,7 +104,9 @@ impl ClusterError {
                         "run everything on the CPU: --cpu-heads with the number of components"
                     }
                 };
-                format!("{heads}, or choose a chip with a processor of kind \"{kind}\"")
+                format!(
+                    "{heads}, or choose a chip with a processor that is named \"{kind}\" or has that kind"
+                )
             }
             Self::TooManyOnCpu { components, .. } => {
                 format!("--cpu-heads takes 0 to {components}, or auto")

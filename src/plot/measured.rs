@@ -4,6 +4,7 @@ use paracompile_plan::Plan;
 use paracompile_plan::measured::Measured;
 
 use super::gantt::{Times, gantt_of};
+use super::stack::stacked;
 use super::stream::Stream;
 
 /// Draws `plan` twice as SVG: with its predictions, and with what `measured`, of the same plan, says instead.
@@ -13,28 +14,7 @@ pub fn predicted_and_measured(plan: &Plan, measured: &Measured) -> String {
     let above = gantt_of(plan, Times::Planned, "predicted: ", seconds);
     let is_paced = measured.admission_interval_ns.is_some();
     let below = gantt_of(&shown, Times::Measured { is_paced }, "measured: ", seconds);
-    stacked(&above, &below)
-}
-
-/// One picture above another.
-fn stacked(above: &str, below: &str) -> String {
-    let (width, first) = size(above);
-    let (_, second) = size(below);
-    let height = first + second;
-    let below = below.replacen("<svg ", &format!("<svg y=\"{first}\" "), 1);
-    format!(
-        "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" xmlns=\"http://www.w3.org/2000/svg\">\n{above}\n{below}\n</svg>\n"
-    )
-}
-
-/// Width and height that a picture states.
-fn size(svg: &str) -> (u32, u32) {
-    let stated = |name: &str| {
-        let (_, rest) = svg.split_once(&format!("{name}=\""))?;
-        let (number, _) = rest.split_once('"')?;
-        number.parse().ok()
-    };
-    (stated("width").unwrap_or(0), stated("height").unwrap_or(0))
+    stacked(&[above, below])
 }
 
 #[cfg(test)]

@@ -326,6 +326,7 @@ pub(super) fn schedule(devices: &[(&str, u32)], kernels: &[(&str, u32, u64, u64)
         kind: ScheduleKind::Schedule,
         graph: "sample".to_owned(),
         policy: "heft".to_owned(),
+        rule: None,
         devices: devices.collect(),
         kernels: count,
         components: count,

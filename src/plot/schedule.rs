@@ -5,15 +5,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use paracompile_plan::device_use::{DeviceUse, Span};
 use paracompile_plan::scheduled::{CommandKind, Schedule, ScheduledCommand, ScheduledDevice};
 use paracompile_plan::{Nanoseconds, counted};
 use plotters::style::{RGBColor, WHITE};
 
 use super::axis::{Axis, round_number};
 use super::canvas::{Canvas, HPos, Lettering, Point, VPos, picture, to_f64, to_pixels};
-use super::device_use::{DeviceUse, device_span, device_use};
 use super::legend::Legend;
 use super::palette::{ACCENT, FAINT, INK, SOFT, hue, ink_on, tint};
+use super::stack::stacked;
 
 const WIDTH: u32 = 1000;
 const RIGHT: f64 = 968.0;
@@ -39,16 +40,29 @@ const FIGURES: Lettering = Lettering::plain(12.0, SOFT);
 const NUMBERS: Lettering = Lettering::plain(11.0, SOFT);
 const SMALL: Lettering = Lettering::plain(10.0, INK);
 
-/// Draws the frame of `schedule`, which has no faults, as SVG.
-pub fn schedule(schedule: &Schedule) -> String {
-    let rows = Rows::of(schedule);
-    let uses = device_use(schedule);
-    let span = device_span(schedule);
-    let last = span.map_or(Nanoseconds::ZERO, |span| span.1);
-    let high = schedule.total_ns.max(last).to_seconds() * MILLISECONDS;
+/// Draws a frame of each of `schedules`, which have no faults, as SVG: one below the other on one scale.
+pub fn schedules(schedules: &[Schedule]) -> String {
+    let ends = schedules.iter().map(|one| {
+        let last = one.device_span().map_or(Nanoseconds::ZERO, |span| span.1);
+        one.total_ns.max(last)
+    });
+    let end = ends.max().unwrap_or(Nanoseconds::ZERO);
+    let left = schedules.iter().map(left).fold(0.0, f64::max);
+    let pictures: Vec<String> = schedules
+        .iter()
+        .map(|schedule| frame(schedule, left, end))
+        .collect();
+    stacked(&pictures)
+}
+
+/// A frame on a scale that begins at pixel `left` and reaches to `end`.
+fn frame(schedule: &Schedule, left: f64, end: Nanoseconds) -> String {
+    let rows = Rows::of(schedule, left);
+    let uses = schedule.device_use();
+    let span = schedule.device_span();
     let drawing = Drawing {
         schedule,
-        axis: Axis::from_zero(high, rows.left, RIGHT),
+        axis: Axis::from_zero(end.to_seconds() * MILLISECONDS, left, RIGHT),
         colours: colours(schedule),
         rows,
     };
@@ -87,6 +101,15 @@ fn has_components(schedule: &Schedule) -> bool {
     kernels.any(|kernel| !seen.insert(kernel.component))
 }
 
+/// What kernels that belong together are called.
+const fn grouped(schedule: &Schedule) -> &'static str {
+    if schedule.rule.is_some() {
+        "task"
+    } else {
+        "component"
+    }
+}
+
 /// The colour of each function, by its place in the alphabet: the same in all schedules of a graph.
 fn colours(schedule: &Schedule) -> BTreeMap<&str, RGBColor> {
     let functions: BTreeSet<&str> = schedule
@@ -112,15 +135,29 @@ struct Rows {
     names: Vec<(String, f64)>,
 }
 
+/// Where names of queues end.
+fn left(schedule: &Schedule) -> f64 {
+    let names = schedule.devices.iter().flat_map(queue_names);
+    let widths = names.map(|name| NAMES.width(&name));
+    widths.fold(60.0, f64::max).min(220.0) + 26.0
+}
+
+fn queue_names(device: &ScheduledDevice) -> impl Iterator<Item = String> {
+    (0..device.queues).map(|queue| match device.queues {
+        1 => device.name.clone(),
+        _ => format!("{} #{queue}", device.name),
+    })
+}
+
 impl Rows {
-    fn of(schedule: &Schedule) -> Self {
+    fn of(schedule: &Schedule, left: f64) -> Self {
         let brackets = if has_components(schedule) {
             BRACKETS
         } else {
             0.0
         };
         let mut rows = Self {
-            left: 0.0,
+            left,
             bottom: TOP,
             headers: Vec::new(),
             brackets: Vec::new(),
@@ -133,11 +170,7 @@ impl Rows {
             y += HEADER + brackets;
             rows.brackets.push(y - 4.0);
             let mut tops = Vec::new();
-            for queue in 0..device.queues {
-                let name = match device.queues {
-                    1 => device.name.clone(),
-                    _ => format!("{} #{queue}", device.name),
-                };
+            for name in queue_names(device) {
                 rows.names.push((name, y + ROW / 2.0));
                 tops.push(y);
                 y += ROW + GAP;
@@ -146,8 +179,6 @@ impl Rows {
             y += DEVICE_GAP;
         }
         rows.bottom = y - DEVICE_GAP + 2.0;
-        let widths = rows.names.iter().map(|(name, _)| NAMES.width(name));
-        rows.left = widths.fold(60.0, f64::max).min(220.0) + 26.0;
         rows
     }
 
@@ -175,19 +206,22 @@ impl Drawing<'_> {
         devices.position(|device| device.name == name)
     }
 
-    fn draw_heading(&self, canvas: &Canvas<'_>, span: Option<(Nanoseconds, Nanoseconds)>) {
+    fn draw_heading(&self, canvas: &Canvas<'_>, span: Option<Span>) {
         let schedule = self.schedule;
         let left = self.rows.left;
         let anchor = (HPos::Left, VPos::Center);
-        let title = format!("{} by {}", schedule.graph, schedule.policy);
+        let rule = schedule.rule.as_ref();
+        let rule = rule.map_or_else(String::new, |rule| format!(", tasks by {rule}"));
+        let title = format!("{} by {}{rule}", schedule.graph, schedule.policy);
         let span = span.map_or_else(String::new, |(from, to)| {
             format!(", device span {}", to - from)
         });
         let figures = format!(
-            "{} in {}; total time {}{span}; the frame of the median of {}",
+            "{} in {}; total time {}{span}; devices executing {:.0}%; median of {}",
             counted(schedule.kernels as usize, "kernel"),
-            counted(schedule.components as usize, "component"),
+            counted(schedule.components as usize, grouped(schedule)),
             schedule.total_ns,
+            100.0 * schedule.executing(),
             counted(schedule.frames as usize, "frame"),
         );
         for (text, y, look) in [
@@ -201,8 +235,8 @@ impl Drawing<'_> {
 
     fn draw_holes(&self, canvas: &Canvas<'_>, uses: &[DeviceUse]) {
         for (device, usage) in uses.iter().enumerate() {
-            let (Some((from, to)), Some((top, bottom))) = (usage.hole, self.rows.of_device(device))
-            else {
+            let rows = self.rows.of_device(device);
+            let (Some((from, to)), Some((top, bottom))) = (usage.largest_hole, rows) else {
                 continue;
             };
             let title = format!("nothing runs for {} from {from}", to - from);
@@ -263,7 +297,7 @@ impl Drawing<'_> {
         } else {
             "0%".to_owned()
         };
-        let hole = usage.hole.map_or_else(String::new, |(from, to)| {
+        let hole = usage.largest_hole.map_or_else(String::new, |(from, to)| {
             format!(", largest hole {}", to - from)
         });
         format!(
@@ -287,18 +321,19 @@ impl Drawing<'_> {
             let span = spans.entry(key).or_insert(own);
             *span = (span.0.min(own.0), span.1.max(own.1));
         }
+        let what = grouped(self.schedule);
         for ((device, component), (from, to)) in spans {
             let Some(&y) = self.rows.brackets.get(device) else {
                 continue;
             };
             let (left, right) = (self.x(from), self.x(to));
             let (left, right) = (left + 1.0, (right - 1.0).max(left + 2.0));
-            let title = format!("component {component}: {} from {from}", to - from);
+            let title = format!("{what} {component}: {} from {from}", to - from);
             canvas.titled(&title, || {
                 let corners = [(left, y + 3.0), (left, y), (right, y), (right, y + 3.0)];
                 canvas.line(&corners, SOFT, 1);
             });
-            let long = format!("component {component}");
+            let long = format!("{what} {component}");
             let short = component.to_string();
             let mut texts = [long, short].into_iter();
             let text = texts.find(|text| SMALL.width(text) < right - left - 4.0);
@@ -323,7 +358,7 @@ impl Drawing<'_> {
             CommandKind::Read => (top + (ROW - COPY) / 2.0, COPY, READ),
         };
         let is_bordered = to - from >= 4.0;
-        canvas.titled(&tooltip(command), || {
+        canvas.titled(&tooltip(command, grouped(self.schedule)), || {
             canvas.fill((from, top), (to, top + height), colour, 1.0);
             if is_bordered {
                 canvas.frame((from, top), (to, top + height), WHITE);
@@ -405,7 +440,7 @@ impl Drawing<'_> {
         if has(CommandKind::Read) {
             rest.push((Sample::Copy(READ), "copy to the host".to_owned()));
         }
-        if uses.iter().any(|usage| usage.hole.is_some()) {
+        if uses.iter().any(|usage| usage.largest_hole.is_some()) {
             rest.push((Sample::Hole, "largest hole of a device".to_owned()));
         }
         Legend::new(vec![functions, rest], self.rows.left, RIGHT)
@@ -435,14 +470,14 @@ fn draw_sample(canvas: &Canvas<'_>, sample: Sample, at: Point) {
     canvas.fill(corners.0, corners.1, colour, 1.0);
 }
 
-fn tooltip(command: &ScheduledCommand) -> String {
+fn tooltip(command: &ScheduledCommand, grouped: &str) -> String {
     let what = match command.what {
         CommandKind::Write => "copy to the device for ",
         CommandKind::Launch => "",
         CommandKind::Read => "copy to the host of ",
     };
     format!(
-        "{what}{} ({}), component {}, {} #{}: {} from {}",
+        "{what}{} ({}), {grouped} {}, {} #{}: {} from {}",
         command.kernel,
         command.function,
         command.component,
@@ -459,6 +494,10 @@ mod tests {
     use super::*;
     use crate::plot::{png, samples};
 
+    fn drawn(schedule: &Schedule) -> String {
+        schedules(std::slice::from_ref(schedule))
+    }
+
     #[test]
     fn the_caption_has_the_figures_of_the_frame_and_of_each_device() {
         let sample = samples::schedule(
@@ -469,11 +508,11 @@ mod tests {
                 ("cpu", 0, 6_000_000, 9_000_000),
             ],
         );
-        let picture = schedule(&sample);
+        let picture = drawn(&sample);
         for text in [
-            "3 kernels in 3 components; total time 10.0 ms, device span 8.00 ms; the frame of the median of 20 frames",
-            "2 kernels, executing 40% of the total time, largest hole 4.00 ms",
-            "1 kernel, executing 30% of the total time, largest hole 5.00 ms",
+            "3 kernels in 3 components; total time 10.0 ms, device span 8.00 ms; devices executing 35%; median of 20 frames",
+            "2 kernels, executing 40% of the total time, largest hole 5.00 ms",
+            "1 kernel, executing 30% of the total time, largest hole 6.00 ms",
             "\ngpu #1\n",
             "\ncpu\n",
             "\ntotal time 10.0 ms\n",
@@ -495,13 +534,46 @@ mod tests {
             ],
         );
         sample.commands[1].component = 0;
-        let picture = schedule(&sample);
+        let picture = drawn(&sample);
         assert!(
             picture.contains("component 0: 9.00 ms from 0 s"),
             "{picture}"
         );
         assert!(picture.contains("\ncomponent 0\n"));
         Picture::read(&picture).assert_clean();
+    }
+
+    #[test]
+    fn several_schedules_have_one_scale_and_say_by_which_rule_tasks_were_made() {
+        let mut long = samples::schedule(&[("gpu", 1)], &[("gpu", 0, 0, 9_000_000)]);
+        let mut short = samples::schedule(
+            &[("gpu", 2), ("a device of a long name", 1)],
+            &[("gpu", 0, 0, 2_000_000), ("gpu", 1, 2_000_000, 4_500_000)],
+        );
+        short.rule = Some("branch x8 /2".to_owned());
+        short.commands[1].component = 0;
+        short.total_ns = Nanoseconds::new(5_000_000);
+        long.rule = Some("stage".to_owned());
+        let picture = schedules(&[long, short]);
+        for text in [
+            "sample by heft, tasks by stage",
+            "sample by heft, tasks by branch x8 /2",
+            "task 0: 4.50 ms from 0 s",
+        ] {
+            assert!(picture.contains(text), "{text}");
+        }
+        assert!(!picture.contains("component"));
+        assert!(png(&picture).is_ok());
+        let both = Picture::read(&picture);
+        both.assert_clean();
+        // Each number of one axis stands below the same number of the other.
+        let ticks = both.texts.iter().filter_map(|(text, area)| {
+            let number: f64 = text.trim().strip_suffix(" ms")?.parse().ok()?;
+            Some((number, area[0].round()))
+        });
+        let ticks: Vec<(f64, f32)> = ticks.collect();
+        let twice = |tick: &(f64, f32)| ticks.iter().filter(|other| *other == tick).count() == 2;
+        assert!(ticks.len() > 4 && ticks.iter().all(twice), "{ticks:?}");
     }
 
     #[test]
@@ -520,9 +592,9 @@ mod tests {
                 command.function = format!("function{}", index % 40);
                 command.component = index / 4;
             }
-            let picture = schedule(&sample);
+            let picture = drawn(&sample);
             Picture::read(&picture).assert_clean();
-            assert_eq!(picture, schedule(&sample));
+            assert_eq!(picture, drawn(&sample));
             assert!(png(&picture).is_ok());
         }
     }
@@ -533,6 +605,6 @@ mod tests {
         sample.graph = "]]></svg>\u{0}".repeat(30);
         sample.commands[0].kernel = "</title><script>\u{b}&é".to_owned();
         sample.commands[0].function = "\u{0}".to_owned();
-        Picture::read(&schedule(&sample)).assert_clean();
+        Picture::read(&drawn(&sample)).assert_clean();
     }
 }

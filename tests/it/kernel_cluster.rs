@@ -189,12 +189,12 @@ fn what_cannot_be_clustered_is_refused_with_a_remedy() {
         ),
         (
             &["--processors", "gpu"],
-            "no processor of kind `cpu`",
+            "no processor that is named `cpu` or is one",
             "--cpu-heads 0",
         ),
         (
             &["--processors", "cpu"],
-            "no processor of kind `gpu`",
+            "no processor that is named `gpu` or is one",
             "--cpu-heads",
         ),
         (&["--cpu-heads", "many"], "many", "auto or specified"),
@@ -218,6 +218,28 @@ fn what_cannot_be_clustered_is_refused_with_a_remedy() {
         .run(&["cluster", network.to_str().unwrap(), "--soc", "chip.json"])
         .refused(2);
     assert!(told.contains("is no kernel graph"), "{told}");
+}
+
+#[test]
+fn processors_are_the_gpu_and_the_cpu_by_their_names_and_else_by_their_kinds() {
+    let desk = desk();
+    let queues = |edit: fn(&mut Value)| {
+        let mut chip: Value = serde_json::from_str(CHIP).unwrap();
+        edit(&mut chip);
+        desk.put("chip.json", chip.to_string());
+        let all = answer(&desk, &["--cpu-heads", "1"]);
+        let choice = all["choice"]["queues"].as_object().unwrap();
+        choice.keys().cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(queues(|_| {}), ["cpu", "gpu"]);
+    // Two parts of a CPU, named as what they stand for.
+    let parts = queues(|chip| chip["processors"][0]["kind"] = "cpu".into());
+    assert_eq!(parts, ["cpu", "gpu"]);
+    let by_kind = queues(|chip| {
+        chip["processors"][0]["name"] = "mali".into();
+        chip["processors"][1]["name"] = "big".into();
+    });
+    assert_eq!(by_kind, ["big", "mali"]);
 }
 
 #[test]

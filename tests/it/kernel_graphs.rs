@@ -526,6 +526,18 @@ fn a_measured_schedule_is_drawn() {
     );
     desk.run(&["plot", "s.json", "-o", "s.png"]).done();
     assert_eq!(desk.read("s.png")[1..4], *b"PNG");
+    let other = SCHEDULE.replace("clustering\"", "heft\", \"rule\": \"branch\"");
+    desk.put("heft.json", &other);
+    let several = ["plot", "s.json", "heft.json", "-o", "several.svg"];
+    desk.run(&several).done();
+    let picture = String::from_utf8(desk.read("several.svg")).expect("pictures are text");
+    for title in ["g by clustering", "g by heft, tasks by branch"] {
+        assert!(picture.contains(title), "{picture}");
+    }
+    desk.put(
+        "front.json",
+        r#"{"schema":1,"kind":"fidelity","points":[]}"#,
+    );
     desk.put(
         "torn.json",
         SCHEDULE
@@ -537,6 +549,7 @@ fn a_measured_schedule_is_drawn() {
         &["plot", "torn.json"][..],
         &["plot", "s.json", "--kind", "gantt"],
         &["plot", "s.json", "--measured", "s.json"],
+        &["plot", "s.json", "front.json"],
         &["check", "s.json", "--model", "s.json", "--soc", "vim3"],
     ] {
         told += &desk.run(arguments).refused(2);

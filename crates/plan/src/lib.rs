@@ -32,6 +32,8 @@ pub mod measured;
 
 pub mod scheduled;
 
+pub mod device_use;
+
 pub mod facts;
 
 mod read;

@@ -19,6 +19,9 @@ pub struct Schedule {
     pub graph: String,
     /// The policy that chose.
     pub policy: String,
+    /// The rule by which kernels became tasks, where one was asked for: a level, or a grouping of small tasks, such as `branch x8 /2`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
     /// The devices, the preferred ones first.
     pub devices: Vec<ScheduledDevice>,
     /// How many kernels a frame launches.

@@ -105,7 +105,8 @@ Examples:
   paracompile plot plan.json --kind stages -o stages.png
   paracompile plot plan.json --kind graph -o graph.svg
   paracompile plot plan.json --kind graph -o graph.dot
-  paracompile plot plan.json --measured measured.json -o both.svg")]
+  paracompile plot plan.json --measured measured.json -o both.svg
+  paracompile plot eager.json heft.json clustering.json -o schedules.svg")]
     Plot(PlotArgs),
     /// Check a plan, or every plan below a directory, against its model and profile
     #[command(after_help = "\
@@ -563,9 +564,10 @@ pub(crate) struct SimulateArgs {
 /// `paracompile plot`.
 #[derive(Debug, Args)]
 pub(crate) struct PlotArgs {
-    /// front.json, a plan file, a measured schedule of a kernel graph, or a fidelity report
-    pub(crate) file: PathBuf,
-    /// Where to write, .svg or .png; by default <FILE>-<KIND>.svg beside the file or its front
+    /// front.json, a plan file, a measured schedule of a kernel graph, or a fidelity report; several schedules are drawn one below the other on one scale
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Where to write, .svg or .png; by default <FILE>-<KIND>.svg beside the first file or its front
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// What to draw; by default the front, the time chart of a plan or a schedule, or the scatter of a report

@@ -146,7 +146,7 @@ fn queues(
             let known: Vec<&str> = clusters.devices().map(name).collect();
             let what = format!("--queues: nothing is put on a processor `{asked_for}`");
             return Err(Failure::new(Kind::Usage, what).with_help(format!(
-                "kernels go to {}: the first GPU and the first CPU of the chip; --processors chooses others",
+                "kernels go to {}: the chip's GPU and CPU by their names, or else the first of these kinds; --processors chooses others",
                 known.join(" and ")
             )));
         };

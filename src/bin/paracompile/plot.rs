@@ -12,7 +12,7 @@ use paracompile::plan::{
     FileKind, Plan, read_front, read_measured, read_plan, read_schedule, writable, write_bytes,
 };
 use paracompile::plot::{
-    Fidelity, gantt, graph_dot, graph_svg, pareto, png, predicted_and_measured, scatter, schedule,
+    Fidelity, gantt, graph_dot, graph_svg, pareto, png, predicted_and_measured, scatter, schedules,
     stages,
 };
 use serde::Deserialize;
@@ -28,7 +28,8 @@ const LARGEST: u64 = 256 << 20;
 
 /// Runs the command.
 pub(crate) fn run(args: &PlotArgs) -> Result<ExitCode, Failure> {
-    let subject = Subject::read(&args.file)?;
+    let subject = Subject::read_all(&args.files)?;
+    let first = &args.files[0];
     let kind = args.kind.unwrap_or(subject.kinds()[0]);
     if !subject.kinds().contains(&kind) {
         let can: Vec<&str> = subject.kinds().iter().copied().map(name).collect();
@@ -36,16 +37,13 @@ pub(crate) fn run(args: &PlotArgs) -> Result<ExitCode, Failure> {
             Kind::Usage,
             format!(
                 "{}: {subject} cannot be drawn as {}",
-                args.file.display(),
+                first.display(),
                 name(kind)
             ),
         )
         .with_help(format!("it can be drawn as {}", can.join(", "))));
     }
-    let path = args
-        .output
-        .clone()
-        .unwrap_or_else(|| beside(&args.file, kind));
+    let path = args.output.clone().unwrap_or_else(|| beside(first, kind));
     let format = Format::of(&path, kind)?;
     writable(&path).map_err(|error| Failure::from_error(Kind::File, &error))?;
     let bytes = match &args.measured {
@@ -85,7 +83,7 @@ enum Subject {
     Front(Box<Front>),
     Plan(Box<Plan>),
     Fidelity(Fidelity),
-    Schedule(Box<Schedule>),
+    Schedules(Vec<Schedule>),
 }
 
 impl fmt::Display for Subject {
@@ -94,7 +92,7 @@ impl fmt::Display for Subject {
             Self::Front(_) => "a front",
             Self::Plan(_) => "a plan",
             Self::Fidelity(_) => "a fidelity report",
-            Self::Schedule(_) => "a measured schedule",
+            Self::Schedules(_) => "a measured schedule",
         })
     }
 }
@@ -108,6 +106,26 @@ struct Head {
 }
 
 impl Subject {
+    /// A file, or several schedules.
+    fn read_all(paths: &[PathBuf]) -> Result<Self, Failure> {
+        if let [path] = paths {
+            return Self::read(path);
+        }
+        let mut all = Vec::new();
+        for path in paths {
+            match Self::read(path)? {
+                Self::Schedules(schedules) => all.extend(schedules),
+                other => {
+                    let message = format!("{}: {other} has a picture of its own", path.display());
+                    return Err(Failure::new(Kind::Usage, message).with_help(
+                        "several files are drawn together where all are what `pararun schedule --measured` wrote",
+                    ));
+                }
+            }
+        }
+        Ok(Self::Schedules(all))
+    }
+
     fn read(path: &Path) -> Result<Self, Failure> {
         let kind = FileKind::of(path).filter(|kind| match kind {
             FileKind::Plan | FileKind::Front | FileKind::Fidelity | FileKind::Schedule => false,
@@ -132,7 +150,7 @@ impl Subject {
                 .map(Self::Fidelity)
                 .map_err(|error| Failure::from_error(Kind::Plan, &error).at(path)),
             Some(head) if head.kind.as_deref() == Some("schedule") => read_schedule(path)
-                .map(|schedule| Self::Schedule(Box::new(schedule)))
+                .map(|schedule| Self::Schedules(vec![schedule]))
                 .map_err(unreadable),
             Some(head) if head.plans.is_some() => read_front(path)
                 .map(|front| Self::Front(Box::new(front)))
@@ -158,7 +176,7 @@ impl Subject {
             Self::Front(_) => &[PlotKind::Pareto],
             Self::Plan(_) => &[PlotKind::Gantt, PlotKind::Stages, PlotKind::Graph],
             Self::Fidelity(_) => &[PlotKind::Fidelity],
-            Self::Schedule(_) => &[PlotKind::Schedule],
+            Self::Schedules(_) => &[PlotKind::Schedule],
         }
     }
 }
@@ -240,7 +258,7 @@ fn drawn(subject: &Subject, kind: PlotKind, format: Format) -> Result<Vec<u8>, F
         ) => gantt(plan),
         (Subject::Front(front), _) => pareto(front),
         (Subject::Fidelity(report), _) => scatter(report),
-        (Subject::Schedule(measured), _) => schedule(measured),
+        (Subject::Schedules(measured), _) => schedules(measured),
     };
     encoded(svg, format)
 }

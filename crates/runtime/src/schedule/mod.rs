@@ -36,7 +36,7 @@ pub use cost::Costs;
 pub use engine::Resource;
 pub use error::ScheduleError;
 pub use granularity::{Candidate, Granularity, Granulated};
-pub use outcome::{Executed, Holes, Scheduled, What};
+pub use outcome::{Executed, Scheduled, What};
 pub use overhead::{Overhead, Overheads};
 pub use paracompile_frontend::components::{Component, Components, Grouping, Level, Reason, Rule};
 pub use policy::{Choice, Clustering, Eager, Heft, Policy, Situation, Unit};

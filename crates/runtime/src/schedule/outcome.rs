@@ -1,6 +1,6 @@
 //! What a frame did, and when.
 
-use serde::Serialize;
+use paracompile_plan::device_use::united;
 
 /// A command of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,44 +57,15 @@ impl Scheduled {
         self.total_ns - self.device_span_ns
     }
 
-    /// The share of the total time of all `devices` in which kernels ran.
-    /// Kernels of several queues of a device count each, so it can be more than one.
-    pub fn executing(&self, devices: usize) -> f64 {
-        let launches = self.commands.iter().filter(|one| one.what == What::Launch);
-        let busy: i64 = launches.map(|one| one.end_ns - one.start_ns).sum();
-        let all = self.total_ns * i64::try_from(devices).unwrap_or(i64::MAX);
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "a share of nanoseconds that fit a double for weeks"
-        )]
-        let share = busy as f64 / all.max(1) as f64;
-        share
-    }
-
-    /// When a device had nothing to do between the first choice and the last callback.
-    pub fn holes(&self, unit: usize) -> Holes {
+    /// Time between the first choice and the last callback in which a device had nothing to do.
+    pub(super) fn idle_ns(&self, unit: usize) -> i64 {
         let own = self.commands.iter().filter(|one| one.unit == unit);
-        let mut spans: Vec<(i64, i64)> = own.map(|one| (one.start_ns, one.end_ns)).collect();
-        spans.sort_unstable();
-        spans.push((self.total_ns, self.total_ns));
-        let (mut holes, mut end) = (Holes::default(), 0);
-        for (start, stop) in spans {
-            let hole = (start - end).max(0);
-            holes.largest_ns = holes.largest_ns.max(hole);
-            holes.total_ns += hole;
-            end = end.max(stop);
-        }
-        holes
+        let busy = united(own.map(|one| (one.start_ns, one.end_ns)));
+        let busy = busy
+            .iter()
+            .map(|(start, end)| end.min(&self.total_ns) - start.max(&0));
+        self.total_ns - busy.map(|time| time.max(0)).sum::<i64>()
     }
-}
-
-/// Time in which a device does nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Holes {
-    /// The longest time without a command.
-    pub largest_ns: i64,
-    /// All of it.
-    pub total_ns: i64,
 }
 
 #[cfg(test)]
@@ -117,25 +88,19 @@ mod tests {
     }
 
     #[test]
-    fn holes_are_what_no_command_covers() {
+    fn what_no_command_covers_is_idle() {
         let frame = Scheduled {
             total_ns: 100,
             commands: vec![
+                command(0, What::Launch, -2, 5),
                 command(0, What::Launch, 10, 30),
                 command(0, What::Read, 20, 40),
                 command(0, What::Launch, 65, 90),
-                command(1, What::Launch, 0, 100),
+                command(1, What::Launch, 0, 101),
             ],
             ..Scheduled::default()
         };
-        let holes = |largest_ns, total_ns| Holes {
-            largest_ns,
-            total_ns,
-        };
-        assert_eq!(frame.holes(0), holes(25, 45));
-        assert_eq!(frame.holes(1), holes(0, 0));
-        assert_eq!(frame.holes(2), holes(100, 100));
-        // 20, 25 and 100 of two times 100.
-        assert!((frame.executing(2) - 0.725).abs() < 1e-12);
+        let idle = [0, 1, 2].map(|unit| frame.idle_ns(unit));
+        assert_eq!(idle, [40, 0, 100]);
     }
 }

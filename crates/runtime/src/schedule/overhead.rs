@@ -45,9 +45,9 @@ impl Overhead {
     /// vary by more than all overheads.
     pub(super) fn of(apart: &Scheduled, together: &Scheduled, device: usize, count: usize) -> Self {
         let count = i64::try_from(count.max(1)).unwrap_or(i64::MAX);
-        let dispatch_ns = apart.holes(device).total_ns / count;
+        let dispatch_ns = apart.idle_ns(device) / count;
         let behind = (count - 1).max(1);
-        let launch_ns = ((together.holes(device).total_ns - dispatch_ns) / behind).max(0);
+        let launch_ns = ((together.idle_ns(device) - dispatch_ns) / behind).max(0);
         let host_ns = (apart.host_ns / count).min(dispatch_ns);
         let enqueue_ns = ((together.host_ns - host_ns) / behind).max(0);
         Self {

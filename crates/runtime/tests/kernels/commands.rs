@@ -233,6 +233,7 @@ fn tasks_of_every_granularity_compute_the_same() {
             let found = &report["granularity"];
             assert_eq!(found["asked"], level);
             assert_eq!(found["tasks"], report["components"]);
+            assert_eq!(found["chosen"], report["rule"]);
             if let Some(tasks) = tasks {
                 assert_eq!(
                     (&found["chosen"], &found["tasks"]),

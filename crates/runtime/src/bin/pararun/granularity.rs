@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use paracompile_plan::counted;
 use paracompile_runtime::schedule::{Candidate, Granularity, Granulated, Level, Report, Rule};
 use paracompile_runtime::users::KernelProgram;
 use serde::Serialize;
@@ -104,12 +105,11 @@ impl Choice {
         report: &Report,
     ) -> Option<Self> {
         let granulated = report.granularity.as_ref()?;
-        let chosen = &granulated.candidates[granulated.chosen];
         let level = args.granularity.and_then(level);
         let overheads = devices.iter().zip(&granulated.overheads.devices);
         Some(Self {
             asked: level.map_or("auto", Level::name),
-            chosen: level.map_or_else(|| first(chosen), |level| level.name().to_owned()),
+            chosen: rule(args, report)?,
             tasks: report.components,
             overheads: overheads
                 .map(|(device, overhead)| DeviceOverheads {
@@ -129,7 +129,11 @@ impl Choice {
     pub(crate) fn table(&self) -> String {
         /// Lines of either table at most.
         const LINES: usize = 8;
-        let mut text = format!("granularity {}: {} tasks", self.chosen, self.tasks);
+        let mut text = format!(
+            "granularity {}: {}",
+            self.chosen,
+            counted(self.tasks, "task")
+        );
         if self.asked == "auto" {
             let _ = write!(text, ", best of {}", self.candidates.len());
         }
@@ -181,12 +185,15 @@ fn more(text: &mut String, count: usize, shown: usize, what: &str) {
     }
 }
 
-fn first(candidate: &Candidate) -> String {
-    candidate
-        .rules
-        .first()
-        .map(Rule::to_string)
-        .unwrap_or_default()
+/// The rule by which kernels became tasks, where a granularity was asked for: the level, or the first that leads to what was chosen.
+pub(crate) fn rule(args: &ScheduleArgs, report: &Report) -> Option<String> {
+    let granulated = report.granularity.as_ref()?;
+    let chosen = &granulated.candidates[granulated.chosen];
+    let asked = args.granularity.and_then(level);
+    asked.map_or_else(
+        || chosen.rules.first().map(Rule::to_string),
+        |level| Some(level.name().to_owned()),
+    )
 }
 
 fn considered(candidate: &Candidate) -> Considered {

@@ -2,14 +2,15 @@
 
 use std::fmt::Write;
 
-use paracompile_plan::Nanoseconds;
+use paracompile_plan::device_use::DeviceUse;
 use paracompile_plan::plan::SCHEMA;
 use paracompile_plan::scheduled::{
     CommandKind, Schedule, ScheduleKind, ScheduledCommand, ScheduledDevice,
 };
+use paracompile_plan::{Nanoseconds, counted};
 use paracompile_runtime::execute::Bound;
 use paracompile_runtime::run::devices;
-use paracompile_runtime::schedule::{Executed, Holes, Report, Resource, Scheduled, What};
+use paracompile_runtime::schedule::{Executed, Report, Resource, Scheduled, What};
 use paracompile_runtime::users::KernelProgram;
 use serde::Serialize;
 
@@ -31,6 +32,25 @@ pub(crate) struct Summary {
     granularity: Option<granularity::Choice>,
 }
 
+/// Time in which a device does nothing.
+#[derive(Debug, Serialize)]
+struct Holes {
+    /// The longest time without a command.
+    largest_ns: Nanoseconds,
+    /// All of it.
+    total_ns: Nanoseconds,
+}
+
+impl Holes {
+    fn of(usage: &DeviceUse) -> Self {
+        let largest = usage.largest_hole.map(|(from, to)| to - from);
+        Self {
+            largest_ns: largest.unwrap_or(Nanoseconds::ZERO),
+            total_ns: usage.idle,
+        }
+    }
+}
+
 impl Summary {
     pub(crate) fn new(
         args: &ScheduleArgs,
@@ -39,17 +59,14 @@ impl Summary {
         report: &Report,
     ) -> Self {
         let schedule = document(args, program, resources, report);
-        let typical = report.typical().map(|(_, frame)| frame);
         let names: Vec<&str> = schedule
             .devices
             .iter()
             .map(|device| device.name.as_str())
             .collect();
         Self {
-            executing: typical.map_or(0.0, |frame| frame.executing(resources.len())),
-            holes: (0..resources.len())
-                .map(|index| typical.map_or_else(Holes::default, |frame| frame.holes(index)))
-                .collect(),
+            executing: schedule.executing(),
+            holes: schedule.device_use().iter().map(Holes::of).collect(),
             granularity: granularity::Choice::of(args, program, &names, report),
             schedule,
         }
@@ -58,11 +75,20 @@ impl Summary {
     /// Lines for a person.
     pub(crate) fn table(&self) -> String {
         let schedule = &self.schedule;
+        let groups = if schedule.rule.is_some() {
+            "task"
+        } else {
+            "component"
+        };
         let mut text = String::new();
         let _ = writeln!(
             text,
-            "{}: {} kernels in {} components by {}, {} frames\n",
-            schedule.graph, schedule.kernels, schedule.components, schedule.policy, schedule.frames
+            "{}: {} in {} by {}, {}\n",
+            schedule.graph,
+            counted(schedule.kernels as usize, "kernel"),
+            counted(schedule.components as usize, groups),
+            schedule.policy,
+            counted(schedule.frames as usize, "frame")
         );
         let rows = schedule.devices.iter().zip(&self.holes);
         let rows = rows.map(|(device, holes)| {
@@ -71,8 +97,8 @@ impl Summary {
                 device.device.clone(),
                 device.queues.to_string(),
                 device.kernels.to_string(),
-                time(holes.largest_ns),
-                time(holes.total_ns),
+                holes.largest_ns.to_string(),
+                holes.total_ns.to_string(),
             ]
         });
         let head = [
@@ -152,6 +178,7 @@ fn document(
         kind: ScheduleKind::Schedule,
         graph: program.linked.graph.name.clone(),
         policy: policy_name(args.policy).to_owned(),
+        rule: granularity::rule(args, report),
         devices: devices.collect(),
         kernels: count(program.linked.graph.kernels.len()),
         components: count(report.components),
