@@ -11,6 +11,7 @@ import sys
 import jsonschema_rs
 import numpy
 import pytest
+import random_graphs
 
 from conftest import ROOT, paracompile
 
@@ -187,13 +188,14 @@ def data(tmp_path_factory):
     return make_data
 
 
-def compare(folder, expected):
+def compare(folder, expected, exactly=False):
     files = {path.name for path in folder.iterdir()}
     names = {tensor: re.sub(r"[^A-Za-z0-9._-]", "_", tensor) + ".npy" for tensor in expected}
     assert files == set(names.values())
     for tensor, values in expected.items():
         found = numpy.load(folder / names[tensor])
-        numpy.testing.assert_allclose(found, values.ravel(), rtol=1e-3, atol=1e-5, err_msg=tensor)
+        rtol, atol = (0, 0) if exactly else (1e-3, 1e-5)
+        numpy.testing.assert_allclose(found, values.ravel(), rtol=rtol, atol=atol, err_msg=tensor)
 
 
 def folders(name):
@@ -293,6 +295,41 @@ def test_tasks_of_several_kernels(name, level, graphs, data, tmp_path):
         "--output", tmp_path / "out", "--quiet",
     )
     compare(tmp_path / "out", expected)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_graphs(seed, tmp_path):
+    """Random graphs of exact kernels, mapped for a GPU with a memory of its own: what every plan and every policy computes is exact."""
+    graph = tmp_path / "graph.json"
+    options, outputs = random_graphs.write(tmp_path, seed)
+    profile = json.loads((ROOT / "profiles/examples/cpu-gpu-pcie.json").read_text())
+    for processor in profile["processors"]:
+        # Dispatching takes as long as some of these kernels, so that tasks are fused.
+        processor["dispatch_s"] = 1e-4
+    soc = tmp_path / "soc.json"
+    soc.write_text(json.dumps(profile))
+    chip = ["--soc", soc, "--costs", tmp_path / "costs.json"]
+    devices, _ = MACHINES[2]
+    level = GRANULARITIES[seed % len(GRANULARITIES)]
+    for asked in ([], ["--granularity", level]):
+        out = tmp_path / f"plans{len(asked)}"
+        paracompile(graph, *chip, *asked, "--out", out, "--no-plots", "--no-report", "--quiet", "--effort", "quick")
+        plans = sorted(out.glob("*/*.json"))
+        paracompile("check", out, "--model", graph, *chip)
+        maps = [part for device in devices for part in ("--map", device)]
+        # Plans on one processor are like each other.
+        for index, plan in enumerate(plan for plan in plans if "single" not in plan.name):
+            results = out / f"results{index}"
+            pararun("run", plan, "--model", graph, *maps, "--frames", 3, "--pace", "none", *options, "--output", results, "--quiet")
+            compare(results, outputs, exactly=True)
+    machine = [part for device in devices for part in ("--device", device)]
+    for policy in POLICIES:
+        asked = [] if policy == "clustering" else ["--granularity", level]
+        results = tmp_path / policy
+        pararun(
+            "schedule", graph, "--policy", policy, *machine, *asked, "--frames", 2, *options, "--output", results, "--json",
+        )
+        compare(results, outputs, exactly=True)
 
 
 def test_check_builds_sources(tmp_path):

@@ -231,15 +231,15 @@ fn processors_are_the_gpu_and_the_cpu_by_their_names_and_else_by_their_kinds() {
         let choice = all["choice"]["queues"].as_object().unwrap();
         choice.keys().cloned().collect::<Vec<_>>()
     };
-    assert_eq!(queues(|_| {}), ["cpu", "gpu"]);
+    assert_eq!(queues(|_| {}), ["gpu", "cpu"]);
     // Two parts of a CPU, named as what they stand for.
     let parts = queues(|chip| chip["processors"][0]["kind"] = "cpu".into());
-    assert_eq!(parts, ["cpu", "gpu"]);
+    assert_eq!(parts, ["gpu", "cpu"]);
     let by_kind = queues(|chip| {
         chip["processors"][0]["name"] = "mali".into();
         chip["processors"][1]["name"] = "big".into();
     });
-    assert_eq!(by_kind, ["big", "mali"]);
+    assert_eq!(by_kind, ["mali", "big"]);
 }
 
 #[test]

@@ -152,6 +152,11 @@ pub enum Defect {
         "there is no model for class `{0}` at this operating point; add one, or leave the class out of `fuses`"
     )]
     FusedWithoutModel(String),
+    /// A class of which nothing is known but what was measured.
+    #[error(
+        "`{0}` cannot be free behind another operator, since nothing is known of what such operators do; leave it out"
+    )]
+    NeverFused(String),
     /// Factors that refer to no other operating point.
     #[error("needs `like` beside it, the name of the operating point that it multiplies")]
     FactorWithoutLike,

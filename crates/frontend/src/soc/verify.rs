@@ -501,6 +501,11 @@ mod tests {
             &found,
             "processors[1].operating_points[0].models: there is no model for class `softmax`",
         );
+        let found = problem_with("/processors/1/fuses", json!(["opaque"]));
+        assert_starts(
+            &found,
+            "processors[1].fuses[0]: `opaque` cannot be free behind another operator",
+        );
         let power = "/processors/1/operating_points/0/dynamic_w";
         let found = problem_with(power, json!({ "softmax": 1.0 }));
         assert_eq!(

@@ -165,8 +165,15 @@ fn fuses(reading: &mut Reading, at: &At<'_>) -> Option<Vec<OpClass>> {
     let list = reading.list(at, "fuses", MOST_CLASSES)?;
     let mut first = BTreeMap::new();
     for entry in &list {
-        if let Some(class) = class(reading, entry) {
-            unique(reading, &mut first, "class", class.name(), entry);
+        match class(reading, entry) {
+            Some(OpClass::Opaque) => {
+                let defect = Defect::NeverFused(OpClass::Opaque.name().to_owned());
+                reading.report(entry, defect);
+            }
+            Some(class) => {
+                unique(reading, &mut first, "class", class.name(), entry);
+            }
+            None => {}
         }
     }
     Some(

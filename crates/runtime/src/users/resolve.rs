@@ -67,16 +67,20 @@ impl<'p> Resolver<'p> {
         task.operators.iter().map(kernel).collect()
     }
 
-    /// Whether one of some kernels reads a tensor.
-    fn reads(&self, kernels: &[KernelId], tensor: TensorId) -> bool {
+    /// How many arguments of some kernels read a tensor.
+    fn reads(&self, kernels: &[KernelId], tensor: TensorId) -> usize {
         let operands = |kernel: &KernelId| &self.program.graph.kernels[kernel.index()].arguments;
-        kernels.iter().flat_map(operands).any(|operand| {
-            matches!(*operand,
+        let operands = kernels.iter().flat_map(operands);
+        operands
+            .filter(|operand| {
+                matches!(**operand,
                 KernelOperand::In(read) | KernelOperand::InOut { read, .. } if read == tensor)
-        })
+            })
+            .count()
     }
 
-    /// What tasks change in place, where both buffers are the plan's and no later kernel of the task needs what was there.
+    /// What tasks change in place, where both buffers are the plan's and no other argument of the kernel and no later kernel of the task
+    /// needs what was there.
     pub(crate) fn updates(&self, plan: &Plan) -> Result<Vec<Update>, RunError> {
         let mut updates = Vec::new();
         for (index, task) in plan.tasks.iter().enumerate() {
@@ -87,10 +91,10 @@ impl<'p> Resolver<'p> {
             };
             let kernels = self.kernels(task)?;
             for (place, kernel) in kernels.iter().enumerate() {
-                let behind = &kernels[place + 1..];
+                let from_here = &kernels[place..];
                 for operand in &self.program.graph.kernels[kernel.index()].arguments {
                     if let &KernelOperand::InOut { read, written } = operand
-                        && !self.reads(behind, read)
+                        && self.reads(from_here, read) == 1
                         && let (Some(read), Some(written)) = (buffer(read), buffer(written))
                     {
                         updates.push(Update {

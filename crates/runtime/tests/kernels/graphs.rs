@@ -22,6 +22,11 @@ __kernel void shift(__global float *x, float by)
 {
     x[get_global_id(0)] += by;
 }
+// The first half is changed before the second half reads it, if both arguments are one memory.
+__kernel void mirror(__global float *x, __global const float *y)
+{
+    x[get_global_id(0)] += y[get_global_size(0) - 1 - get_global_id(0)];
+}
 // Takes a while, so that what should wait for it would be seen not to.
 __kernel void slow(__global const float *a, __global float *b)
 {
@@ -41,6 +46,8 @@ pub(crate) const KERNELS: &str = r#"[
         {"name": "a", "in": "float", "size": "n"}, {"name": "b", "out": "float", "size": "n"}]},
     {"name": "shift", "source": "k.cl", "function": "shift", "global": ["n"], "arguments": [
         {"name": "x", "inout": "float", "size": "n"}, {"name": "by", "scalar": "float", "value": 1.5}]},
+    {"name": "mirror", "source": "k.cl", "function": "mirror", "global": ["n"], "arguments": [
+        {"name": "x", "inout": "float", "size": "n"}, {"name": "y", "in": "float", "size": "n"}]},
     {"name": "slow", "source": "k.cl", "function": "slow", "global": ["n"], "arguments": [
         {"name": "a", "in": "float", "size": "n"}, {"name": "b", "out": "float", "size": "n"}]}
 ]"#;

@@ -107,6 +107,11 @@ fn reference(function: &str, buffers: &[Vec<f32>], size: usize, edge: usize) -> 
         "add" | "vadd" => pairs(&|a, b| a + b),
         "twice" => each(&|a| 2.0 * a),
         "shift" => each(&|a| a + 1.5),
+        "mirror" => {
+            let mirrored = buffers[1].iter().rev();
+            let pairs = buffers[0].iter().zip(mirrored);
+            pairs.map(|(a, b)| a + b).collect()
+        }
         "slow" => each(&|a| a + 1.0),
         "vsin" => each(&f32::sin),
         "scale" => each(&|a| 0.5 * a),
@@ -285,7 +290,12 @@ fn what_is_changed_in_place_keeps_what_others_read() {
     );
     // An input is the same in every frame, whoever changes it.
     let input = graph(&[("a", "shift"), ("b", "shift")], &[("a.x", "b.x")]);
-    for program in [&kept, &chain, &input] {
+    // One kernel changes what it reads by another argument.
+    let both = graph(
+        &[("a", "twice"), ("b", "mirror")],
+        &[("a.b", "b.x"), ("a.b", "b.y")],
+    );
+    for program in [&kept, &chain, &input, &both] {
         for lanes in MACHINES {
             for spread in 1..4 {
                 holds(program, lanes, spread);
