@@ -9,7 +9,7 @@ use crate::import::kernels::{KernelGraph, KernelId};
 pub enum Grouping {
     /// Each kernel by itself.
     Kernels,
-    /// As the specification says; where it says nothing, kernels that edges join.
+    /// As the specification says; where it says nothing, kernels of one device that edges join, cut where they would wait for each other.
     Specified,
     /// Kernels that edges join.
     Joined,
@@ -42,12 +42,23 @@ pub struct Components {
 impl Components {
     /// Groups the kernels of a graph; `None` where components would wait for each other.
     pub fn new(graph: &KernelGraph, grouping: Grouping) -> Option<Self> {
-        let keys = match grouping {
-            Grouping::Kernels => (0..graph.kernels.len()).map(|kernel| (0, kernel)).collect(),
-            Grouping::Joined => joined(graph, |_, _| true),
-            Grouping::Specified => specified(graph),
-        };
-        Self::from_keys(graph, keys)
+        let kernels = 0..graph.kernels.len();
+        match grouping {
+            Grouping::Kernels => {
+                Self::from_keys(graph, kernels.map(|kernel| (0, kernel)).collect())
+            }
+            Grouping::Joined => Self::from_keys(graph, joined(graph, |_, _| true)),
+            Grouping::Specified => {
+                let whole = Self::from_keys(graph, specified(graph, |_, _| true));
+                whole.or_else(|| {
+                    let changes = changes(graph);
+                    let is_same = |one: KernelId, other: KernelId| {
+                        changes[one.index()] == changes[other.index()]
+                    };
+                    Self::from_keys(graph, specified(graph, is_same))
+                })
+            }
+        }
     }
 
     /// Components of given kernels, which have to be all of the graph, each once; `None` where components would wait for each other.
@@ -164,16 +175,38 @@ fn find(root: &mut [usize], mut at: usize) -> usize {
     at
 }
 
-/// The components of the specification; kernels without one join those that edges lead to and that have none either.
-fn specified(graph: &KernelGraph) -> Vec<(usize, usize)> {
+/// The components of the specification; kernels without one join those that edges lead to, that have none either, and that `may_join` admits.
+fn specified(
+    graph: &KernelGraph,
+    may_join: impl Fn(KernelId, KernelId) -> bool,
+) -> Vec<(usize, usize)> {
     let component = |id: KernelId| graph.kernels[id].component;
     let rest = joined(graph, |one, other| {
-        component(one).is_none()
-            && component(other).is_none()
-            && graph.kernels[one].device == graph.kernels[other].device
+        is_unsaid(graph, one, other) && may_join(one, other)
     });
     let ids = graph.kernels.iter().map(|(id, _)| id);
     ids.zip(rest)
         .map(|(id, rest)| component(id).map_or(rest, |number| (1, number as usize)))
         .collect()
+}
+
+/// Whether the specification leaves it open that two kernels are one component, and prefers one device for them.
+fn is_unsaid(graph: &KernelGraph, one: KernelId, other: KernelId) -> bool {
+    let (one, other) = (&graph.kernels[one], &graph.kernels[other]);
+    one.component.is_none() && other.component.is_none() && one.device == other.device
+}
+
+/// For each kernel, how often at most a path to it leaves what could be one component.
+///
+/// Kernels that are joined and have the same number cannot wait for each other by way of others: the number only grows along edges, and it does
+/// with every edge between components that were not stated.
+fn changes(graph: &KernelGraph) -> Vec<usize> {
+    let mut changes: Vec<usize> = vec![0; graph.kernels.len()];
+    for (id, kernel) in graph.kernels.iter() {
+        let parents = kernel.parents().into_iter();
+        let through = parents
+            .map(|parent| changes[parent.index()] + usize::from(!is_unsaid(graph, parent, id)));
+        changes[id.index()] = through.max().unwrap_or(0);
+    }
+    changes
 }

@@ -312,3 +312,50 @@ fn components_that_wait_for_each_other_are_refused() {
     assert_eq!(Components::new(&linked, Grouping::Specified), None);
     assert!(Components::new(&linked, Grouping::Joined).is_some());
 }
+
+#[test]
+fn components_that_nobody_stated_are_cut_where_they_would_wait_for_each_other() {
+    // `a` goes by way of the CPU to `d` and straight to it; `e` belongs to `d`.
+    let program = graph(
+        &[
+            ("a", "twice"),
+            ("b", "twice"),
+            ("c", "twice"),
+            ("d", "add"),
+            ("e", "twice"),
+        ],
+        &[
+            ("a.b", "b.a"),
+            ("b.b", "c.a"),
+            ("c.b", "d.a"),
+            ("a.b", "d.b"),
+            ("d.c", "e.a"),
+        ],
+    );
+    let mut linked = program.linked.graph.clone();
+    let ids: Vec<KernelId> = linked.kernels.iter().map(|(id, _)| id).collect();
+    let devices = [
+        Device::Gpu,
+        Device::Cpu,
+        Device::Cpu,
+        Device::Gpu,
+        Device::Gpu,
+    ];
+    for (&id, device) in ids.iter().zip(devices) {
+        linked.kernels[id].device = Some(device);
+    }
+    let components = Components::new(&linked, Grouping::Specified).unwrap();
+    assert_eq!(components.of, [0, 1, 1, 2, 2]);
+    // Without the second way nothing has to be cut.
+    let apart = graph(
+        &[("a", "twice"), ("b", "twice"), ("c", "add")],
+        &[("a.b", "c.a"), ("b.b", "c.b")],
+    );
+    let mut linked = apart.linked.graph.clone();
+    let ids: Vec<KernelId> = linked.kernels.iter().map(|(id, _)| id).collect();
+    for (&id, device) in ids.iter().zip([Device::Gpu, Device::Cpu, Device::Gpu]) {
+        linked.kernels[id].device = Some(device);
+    }
+    let components = Components::new(&linked, Grouping::Specified).unwrap();
+    assert_eq!(components.of, [0, 1, 0]);
+}
