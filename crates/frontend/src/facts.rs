@@ -4,9 +4,11 @@
 
 use std::collections::HashSet;
 
-use paracompile_plan::facts::{ModelFacts, OperatorFacts, TensorFacts};
+use paracompile_plan::facts::{ArgumentFacts, LaunchFacts, ModelFacts, OperatorFacts, TensorFacts};
 
-use crate::ir::{Graph, Op, OpKind, Tensor, TensorId, TensorRole, VerifiedGraph};
+use crate::ir::{
+    Graph, KernelCall, KernelOperand, Op, OpKind, Tensor, TensorId, TensorRole, VerifiedGraph,
+};
 
 /// The facts of `graph`; the index of a tensor in them is that of its id.
 pub fn model_facts(graph: &VerifiedGraph) -> ModelFacts {
@@ -19,7 +21,11 @@ pub fn model_facts(graph: &VerifiedGraph) -> ModelFacts {
         rewrites: graph.rewrites.clone(),
         inputs: indices(&graph.inputs),
         outputs: indices(&graph.outputs),
-        operators: graph.ops.as_slice().iter().filter_map(operator).collect(),
+        operators: graph
+            .ops
+            .iter()
+            .filter_map(|(id, op)| operator(op, graph.kernels.get(id.index())))
+            .collect(),
         tensors: graph
             .tensors
             .as_slice()
@@ -29,7 +35,7 @@ pub fn model_facts(graph: &VerifiedGraph) -> ModelFacts {
     }
 }
 
-fn operator(op: &Op) -> Option<OperatorFacts> {
+fn operator(op: &Op, call: Option<&KernelCall>) -> Option<OperatorFacts> {
     let mut seen = HashSet::new();
     Some(OperatorFacts {
         at: op.at.clone(),
@@ -42,7 +48,32 @@ fn operator(op: &Op) -> Option<OperatorFacts> {
             .filter(|&index| seen.insert(index))
             .collect(),
         writes: op.outputs.iter().map(|id| id.index()).collect(),
+        launch: call.map(launch),
     })
+}
+
+fn launch(call: &KernelCall) -> LaunchFacts {
+    let arguments = call.arguments.iter().map(|argument| match argument {
+        KernelOperand::In(tensor) => ArgumentFacts::In(tensor.index()),
+        KernelOperand::Out(tensor) => ArgumentFacts::Out(tensor.index()),
+        KernelOperand::InOut { read, written } => ArgumentFacts::InOut {
+            read: read.index(),
+            written: written.index(),
+        },
+        KernelOperand::Scalar { dtype, value } => ArgumentFacts::Scalar {
+            dtype: dtype.clone(),
+            value: value.clone(),
+        },
+        KernelOperand::Local(bytes) => ArgumentFacts::Local(*bytes),
+    });
+    LaunchFacts {
+        file: call.file.clone(),
+        function: call.function.clone(),
+        defines: call.defines.clone(),
+        global: call.global.clone(),
+        local: call.local.clone(),
+        arguments: arguments.collect(),
+    }
 }
 
 fn tensor_facts(graph: &Graph, tensor: &Tensor) -> TensorFacts {

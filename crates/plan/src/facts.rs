@@ -42,6 +42,50 @@ pub struct OperatorFacts {
     pub reads: Vec<usize>,
     /// Tensors that it writes.
     pub writes: Vec<usize>,
+    /// What it launches; of kernel graphs alone.
+    pub launch: Option<LaunchFacts>,
+}
+
+/// The launch of an OpenCL kernel, as the specification has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaunchFacts {
+    /// File with the code.
+    pub file: String,
+    /// Function in it.
+    pub function: String,
+    /// Macros that it is built with.
+    pub defines: BTreeMap<String, String>,
+    /// Work items along each of one to three dimensions.
+    pub global: Vec<u64>,
+    /// Work items of a group; absent leaves them to the device.
+    pub local: Option<Vec<u64>>,
+    /// Arguments by position.
+    pub arguments: Vec<ArgumentFacts>,
+}
+
+/// An argument of a launch; tensors are indices in [`ModelFacts::tensors`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ArgumentFacts {
+    /// A tensor that is read.
+    In(usize),
+    /// A tensor that is written.
+    Out(usize),
+    /// A buffer that is changed in place.
+    InOut {
+        /// What it holds before.
+        read: usize,
+        /// What it holds afterwards.
+        written: usize,
+    },
+    /// A value.
+    Scalar {
+        /// Its type in OpenCL C.
+        dtype: String,
+        /// The value as a decimal number.
+        value: String,
+    },
+    /// Memory of a work group.
+    Local(Bytes),
 }
 
 /// One tensor of the model.

@@ -1,9 +1,11 @@
 //! Compares what tasks of a kernel graph launch with the buffers that they list.
 //!
 //! What a kernel computes is nothing that a plan can be wrong about; which buffers it gets is.
+//! Whether they are those of the specification is judged beside it.
 
 use std::collections::BTreeSet;
 
+use super::launch;
 use super::placement::Placement;
 use super::violation::{Place, Violation, compare};
 use crate::plan::{BufferKind, KernelArgument, ModelKind, Plan, Task, TaskKernel};
@@ -15,7 +17,10 @@ pub(super) fn judge(placement: &Placement<'_>, found: &mut Vec<Violation>) {
         let at = Place::Task(index);
         match (plan.model.kind, &task.kernel) {
             (ModelKind::Onnx, None) if task.kernels_behind.is_empty() => {}
-            (ModelKind::Kernels, Some(_)) => launches(plan, task, &at, found),
+            (ModelKind::Kernels, Some(_)) => {
+                launches(plan, task, &at, found);
+                launch::judge(placement, index, found);
+            }
             (ModelKind::Kernels, None) => {
                 found.push(Violation::Empty {
                     at,

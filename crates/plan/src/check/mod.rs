@@ -20,6 +20,8 @@ mod buffers;
 
 mod kernels;
 
+mod launch;
+
 mod components;
 
 mod granularity;

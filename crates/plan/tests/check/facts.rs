@@ -81,6 +81,7 @@ impl Network {
             class,
             reads: reads.to_vec(),
             writes: vec![writes],
+            launch: None,
         });
     }
 

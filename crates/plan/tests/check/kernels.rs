@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use paracompile_plan::facts::{ArgumentFacts, LaunchFacts, ModelFacts};
 use paracompile_plan::plan::{KernelArgument, ModelKind, Plan, TaskKernel};
 use paracompile_plan::{Bytes, check_structure};
 
@@ -146,6 +147,94 @@ fn arguments_are_the_buffers_that_the_task_lists() {
     );
     // The same buffer may stand at two positions.
     assert_eq!(arguments(|list| list.push(KernelArgument::In(2))), [""; 0]);
+}
+
+/// The model with what the plan launches as what the specification says.
+fn specified(plan: &Plan) -> ModelFacts {
+    let (mut model, _) = of_plan("lanes");
+    model.kind = ModelKind::Kernels;
+    for task in &plan.tasks {
+        let stated = task.kernel.as_ref().unwrap();
+        let tensor = |buffer: &u32| {
+            let name = &plan.buffers[*buffer as usize].tensor;
+            let mut tensors = model.tensors.iter();
+            tensors.position(|tensor| tensor.name == *name).unwrap()
+        };
+        let arguments = stated.arguments.iter().map(|argument| match argument {
+            KernelArgument::In(buffer) => ArgumentFacts::In(tensor(buffer)),
+            KernelArgument::Out(buffer) => ArgumentFacts::Out(tensor(buffer)),
+            KernelArgument::InOut { read, write } => ArgumentFacts::InOut {
+                read: tensor(read),
+                written: tensor(write),
+            },
+            KernelArgument::Scalar { dtype, value } => ArgumentFacts::Scalar {
+                dtype: dtype.clone(),
+                value: value.clone(),
+            },
+            KernelArgument::Local(bytes) => ArgumentFacts::Local(*bytes),
+        });
+        let launch = LaunchFacts {
+            file: stated.file.clone(),
+            function: stated.function.clone(),
+            defines: stated.defines.clone(),
+            global: stated.global.clone(),
+            local: stated.local.clone(),
+            arguments: arguments.collect(),
+        };
+        let mut operators = model.operators.iter();
+        let at = operators
+            .position(|operator| operator.at == task.operators[0])
+            .unwrap();
+        model.operators[at].launch = Some(launch);
+    }
+    model
+}
+
+#[test]
+fn launches_are_those_of_the_specification() {
+    let model = specified(&kernels());
+    assert_eq!(check_structure(&kernels(), &model), []);
+    let edits: [(Edit, &str); 10] = [
+        (|kernel| kernel.file = "other.cl".to_owned(), "file"),
+        (|kernel| kernel.function = "other".to_owned(), "function"),
+        (
+            |kernel| drop(kernel.defines.insert("N".to_owned(), "2".to_owned())),
+            "defines",
+        ),
+        (|kernel| kernel.global[0] = 128, "global"),
+        (|kernel| kernel.local = None, "local"),
+        // Both buffers are listed, and the kernel would get them the other way round.
+        (|kernel| kernel.arguments.swap(0, 1), "arguments"),
+        (
+            |kernel| kernel.arguments.push(kernel.arguments[0].clone()),
+            "arguments, how many",
+        ),
+        (
+            |kernel| {
+                kernel.arguments[3] = KernelArgument::Scalar {
+                    dtype: "int".to_owned(),
+                    value: "4".to_owned(),
+                };
+            },
+            "arguments",
+        ),
+        (
+            |kernel| kernel.arguments[4] = KernelArgument::Local(Bytes::new(65)),
+            "arguments",
+        ),
+        (|kernel| kernel.arguments.swap(3, 4), "arguments"),
+    ];
+    for (edit, field) in edits {
+        let mut plan = kernels();
+        edit(kernel(&mut plan, 2));
+        let found = check_structure(&plan, &model);
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        let place = format!("tasks[2]: kernel.{field} ");
+        assert!(
+            !found.is_empty() && found.iter().all(|one| one.starts_with(&place)),
+            "{field}: {found:?}"
+        );
+    }
 }
 
 #[test]

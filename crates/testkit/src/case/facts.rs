@@ -193,6 +193,7 @@ fn push_operator(
         class: operator.class,
         reads,
         writes,
+        launch: None,
     });
     Ok(())
 }
