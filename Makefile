@@ -33,7 +33,7 @@ lint: setup ## formatting and clippy, warnings denied
 doc: setup ## API documentation, warnings denied
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --lib --examples
 
-conformance: build compare ## compare with onnx, jsonschema and others, in a virtual environment
+conformance: build compare ## compare with onnx, jsonschema-rs and others, in a virtual environment
 
 compare: opencl $(VENV)/installed ## the same with the binaries that PARACOMPILE and PARARUN name
 	$(VENV)/bin/python -m pytest -q conformance -n 2 --dist worksteal
