@@ -18,8 +18,8 @@ pub mod import {
 pub mod kernels {
     pub use paracompile_frontend::components::{Components, Grouping, Level};
     pub use paracompile_frontend::import::kernels::{
-        Device, Format, KernelGraph, KernelOptions, KernelsError, Linked, Problem, Written, import,
-        is_kernel_graph, lower, read, write,
+        Device, Format, KernelGraph, KernelId, KernelOptions, KernelsError, Linked, Problem,
+        Written, import, is_kernel_graph, lower, read, write,
     };
 }
 

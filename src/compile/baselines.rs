@@ -6,6 +6,7 @@ use super::Clustering;
 use super::arrow::Inputs;
 use super::memories::excess;
 use crate::cluster::{kernel_components, stage};
+use crate::constraints::Eligibility;
 use crate::estimate::evaluate_times;
 use crate::mapping::decompose::StageMapper;
 use crate::mapping::{ListRule, PipelineMapping, StageMapping};
@@ -24,10 +25,11 @@ pub(super) struct Baseline {
 
 /// Everything on each processor that can run it, one operator after another on all of them, the list schedules over all of them, and the clustering that the specification of a kernel graph asks for.
 ///
-/// A baseline that the chip cannot hold is no plan, so nothing is compared with it.
+/// A baseline that the chip cannot hold is no plan, and neither is a clustering that a rule forbids, so nothing is compared with them.
 pub(super) fn baselines(
     inputs: &Inputs<'_>,
     mapper: &StageMapper<'_>,
+    eligibility: &Eligibility,
     capacities: &[Capacity],
     clustering: Option<Clustering<'_>>,
 ) -> Vec<Baseline> {
@@ -47,14 +49,18 @@ pub(super) fn baselines(
         .chain(layer_switched)
         .chain(listed)
         .map(|(name, stage)| Baseline::new(name, stage, Vec::new()));
-    let clustered = clustering.map(|clustering| {
+    let clustered = clustering.and_then(|clustering| {
         let stage = stage(
             clustering.clusters,
             clustering.configuration,
             inputs.segments,
         );
+        let placed = inputs.segments.graph.ops.ids().zip(&stage.placement);
+        let mut placed = placed.map(|(op, &processor)| eligibility.allows(op, processor));
         let components = kernel_components(&clustering.clusters.components);
-        Baseline::new("clustering".to_owned(), stage, components)
+        placed
+            .all(|is_allowed| is_allowed)
+            .then(|| Baseline::new("clustering".to_owned(), stage, components))
     });
     plain
         .chain(clustered)

@@ -112,7 +112,8 @@ pub(super) fn explore(
     let best = fastest(&searched);
     let (what, known) = best.map_or((what, known), |best| ("plan", Some(best)));
     options.progress.known("timing baselines", what, known);
-    let baselines = baselines(inputs, &mapper, capacities, options.clustering);
+    let clustering = options.clustering;
+    let baselines = baselines(inputs, &mapper, eligibility, capacities, clustering);
     options.progress.known("timing candidates", what, known);
     let tables = tables_of(&searched, options.points.map(|points| points.tables));
     agree(

@@ -289,4 +289,21 @@ fn the_clustering_of_a_specification_is_a_baseline_where_the_chip_can_run_it() {
     let plan: Value = serde_json::from_slice(&desk.read("out/baselines/clustering.json")).unwrap();
     assert_eq!(plan["tasks"][0]["kernel"]["component"]["front"], true);
     assert!(!mapped(&["--processors", "gpu"]).contains(&"clustering".to_owned()));
+    // The file has `left` on the GPU.
+    let pinned = |processor: &str| format!("left.vsin={processor}");
+    assert!(mapped(&["--pin", &pinned("gpu")]).contains(&"clustering".to_owned()));
+    assert!(!mapped(&["--pin", &pinned("cpu")]).contains(&"clustering".to_owned()));
+    assert!(mapped(&["--queues", "1"]).contains(&"clustering".to_owned()));
+    let told = [
+        "app.json",
+        "--soc",
+        "chip.json",
+        "--costs",
+        "costs.json",
+        "--forbid",
+        "left.vsin=gpu",
+    ];
+    let told = desk.run(&told).done();
+    let why = "the clustering of the file would break --forbid left.vsin=gpu";
+    assert!(told.contains(why), "{told}");
 }

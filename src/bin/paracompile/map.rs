@@ -138,7 +138,7 @@ pub(crate) fn run(args: &MapArgs) -> Result<ExitCode, Failure> {
             cuts: compiled.segments.cuts.len(),
             gflop: gflop(graph),
             directory: directory.display().to_string(),
-            alone: &notes::not_alone(&compiled, &table, &constraints),
+            alone: &notes::no_baselines(&compiled, &table, &constraints, options.clustering),
         },
         &explanations,
     )?;

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use paracompile::OpClass;
-use paracompile::compile::Compiled;
-use paracompile::constraints::Constraints;
+use paracompile::compile::{Clustering, Compiled};
+use paracompile::constraints::{Constraints, PlacementRule};
 use paracompile::cost::{CostEntry, CostTable, CostsFile};
 use paracompile::front::Front;
 use paracompile::import::Warning;
+use paracompile::kernels::KernelId;
 use paracompile::plan::{Constraint, Plan, Source, read_front, read_plan};
 use paracompile::simulate::{Change, Links, SimulateOptions, simulate};
 use paracompile::soc::{Processor, ProcessorSet, Soc};
@@ -233,12 +234,47 @@ fn operators(front: &Front) -> u64 {
         .fold(0, |sum, stage| sum.saturating_add(stage.operators))
 }
 
-/// Processors that are no baseline by themselves, and why.
-pub(crate) fn not_alone(
+/// What is no baseline, and why: processors by themselves, and a clustering that was asked for.
+pub(crate) fn no_baselines(
     compiled: &Compiled,
     table: &CostTable,
     constraints: &Constraints,
+    clustering: Option<Clustering<'_>>,
 ) -> Vec<String> {
+    let clustering = clustering.and_then(|it| no_clustering(compiled, constraints, it));
+    let alone = not_alone(compiled, table, constraints);
+    alone.into_iter().chain(clustering).collect()
+}
+
+/// Why the clustering of a specification is no baseline; nothing where it is one, or where tasks are not those that it is of.
+fn no_clustering(
+    compiled: &Compiled,
+    constraints: &Constraints,
+    clustering: Clustering<'_>,
+) -> Option<String> {
+    let mut baselines = compiled.front.baselines.iter();
+    let is_there = baselines.any(|baseline| baseline.name == "clustering");
+    let operators = &compiled.segments.graph.ops;
+    if is_there || operators.iter().any(|(_, op)| op.members.len() > 1) {
+        return None;
+    }
+    let breaks = |rule: &&PlacementRule| {
+        operators.iter().any(|(_, op)| {
+            let kernel = KernelId::from_index(op.members[0].index());
+            let device = clustering
+                .configuration
+                .device_of(clustering.clusters, kernel);
+            rule.concerns(op) && rule.leaves(ProcessorSet::only(device)).is_empty()
+        })
+    };
+    Some(constraints.placements.iter().find(breaks).map_or_else(
+        || "the chip cannot hold the clustering of the file".to_owned(),
+        |rule| format!("the clustering of the file would break {rule}"),
+    ))
+}
+
+/// Processors that are no baseline by themselves, and why.
+fn not_alone(compiled: &Compiled, table: &CostTable, constraints: &Constraints) -> Vec<String> {
     let baselines = &compiled.front.baselines;
     let mut lines = Vec::new();
     for (id, processor) in table.soc.processors.iter() {

@@ -203,6 +203,12 @@ impl Problem {
             Defect::Syntax { .. } => {
                 "expressions are whole numbers, symbols, + - * / %, parentheses and partition_round(elements, percent)"
             }
+            Defect::Evaluation { .. } => {
+                "correct the expression, or its symbols, in the file or with --dim NAME=VALUE"
+            }
+            Defect::Empty | Defect::Line { .. } => {
+                "docs/kernel-graphs.md has the formats, with examples"
+            }
             Defect::Clash { .. } | Defect::Hole { .. } => {
                 "arguments are counted from 0 in the order of the kernel's parameters, each once"
             }
@@ -231,13 +237,10 @@ impl Problem {
             | Defect::Identifier(_)
             | Defect::Id(_)
             | Defect::DuplicateName(_)
-            | Defect::Evaluation { .. }
             | Defect::Range { .. }
             | Defect::Dimensions { .. }
             | Defect::UnknownArgument { .. }
-            | Defect::Empty
             | Defect::UnusedSymbol(_)
-            | Defect::Line { .. }
             | Defect::Unwritable(_)
             | Defect::More(_) => return None,
         };
