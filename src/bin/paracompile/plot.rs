@@ -115,7 +115,7 @@ impl Subject {
         for path in paths {
             match Self::read(path)? {
                 Self::Schedules(schedules) => all.extend(schedules),
-                other => {
+                other @ (Self::Front(_) | Self::Plan(_) | Self::Fidelity(_)) => {
                     let message = format!("{}: {other} has a picture of its own", path.display());
                     return Err(Failure::new(Kind::Usage, message).with_help(
                         "several files are drawn together where all are what `pararun schedule --measured` wrote",
