@@ -30,14 +30,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("compiler", nargs="?", help="paracompile")
     parser.add_argument("binary", nargs="?", help="pararun")
-    parser.add_argument("--device", action="append", default=[], help="NAME=DEVICE, one named gpu and one named cpu")
-    parser.add_argument("--heads", type=attention_sweep.numbers, default=[1, 4, 8, 16])
-    parser.add_argument("--beta", type=attention_sweep.numbers, default=[256])
-    parser.add_argument("--queues", type=int, default=5, help="most queues on a device")
-    parser.add_argument("--cpu-heads", type=int, help="most heads on the CPU; all if absent")
-    parser.add_argument("--frames", type=int, default=12, help="frames of a configuration")
-    parser.add_argument("--seconds", type=int, default=1, help="fewer frames of a configuration, but three, where they take so long")
-    parser.add_argument("--tile", type=int, default=16, help="side of a work group of products")
+    attention_sweep.add_runs(parser, 12)
     parser.add_argument("--csv", type=pathlib.Path, help="append a line for each configuration here")
     asked = parser.parse_args()
     if asked.binary is None and asked.csv is None:
@@ -97,15 +90,6 @@ def table_row(rows):
     return "| " + " | ".join(cells) + " |"
 
 
-def append(path, rows):
-    is_new = not path.exists()
-    with path.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        if is_new:
-            writer.writeheader()
-        writer.writerows(rows)
-
-
 def main():
     asked = arguments()
     print("| H | β | choice | predicted | measured | best | measured | regret | configurations | median error | at most |")
@@ -122,8 +106,7 @@ def main():
         for beta in asked.beta:
             for heads in asked.heads:
                 rows = measure(asked, heads, beta, pathlib.Path(folder))
-                if asked.csv is not None:
-                    append(asked.csv, rows)
+                attention_sweep.append(asked.csv, rows, COLUMNS)
                 print(table_row(rows), flush=True)
 
 

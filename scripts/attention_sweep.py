@@ -32,17 +32,22 @@ def numbers(text):
     return [int(part) for part in text.split(",")]
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("binary", nargs="?", help="pararun")
+def add_runs(parser, frames):
+    """The options of what runs where, and how often."""
     parser.add_argument("--device", action="append", default=[], help="NAME=DEVICE, one named gpu and one named cpu")
     parser.add_argument("--heads", type=numbers, default=[1, 2, 4, 8, 12, 16])
     parser.add_argument("--beta", type=numbers, default=[256])
     parser.add_argument("--queues", type=int, default=5, help="most queues on a device")
     parser.add_argument("--cpu-heads", type=int, help="most heads on the CPU; all if absent")
-    parser.add_argument("--frames", type=int, default=20, help="frames of a configuration")
+    parser.add_argument("--frames", type=int, default=frames, help="frames of a configuration")
     parser.add_argument("--seconds", type=int, default=1, help="fewer frames of a configuration, but three, where they take so long")
     parser.add_argument("--tile", type=int, default=16, help="side of a work group of products")
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary", nargs="?", help="pararun")
+    add_runs(parser, 20)
     parser.add_argument("--csv", type=pathlib.Path, help="append a line for each configuration here, and run no graph that it has")
     asked = parser.parse_args()
     if asked.binary is None and asked.csv is None:
@@ -80,12 +85,13 @@ def measure(asked, heads, beta, folder):
     return [{"heads": str(heads), "beta": str(beta), **row} for row in csv.DictReader(run.stdout.splitlines())]
 
 
-def append(path, rows):
+def append(path, rows, columns=None):
+    """Adds lines to a file, which begins with the names of the columns."""
     if path is None:
         return
     is_new = not path.exists()
     with path.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer = csv.DictWriter(file, columns or COLUMNS, lineterminator="\n")
         if is_new:
             writer.writeheader()
         writer.writerows(rows)
