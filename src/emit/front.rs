@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use paracompile_frontend::soc::Soc;
 use paracompile_plan::Nanoseconds;
 use paracompile_plan::Plan;
+use paracompile_plan::device_use::united;
 use paracompile_plan::front::{
     Baseline, BestOfStrategy, EnergyAxis, Figures, Front, FrontPlan, FrontStage, Objective,
     PointsSearched,
@@ -293,15 +294,14 @@ fn limit(plan: &Plan) -> String {
     let Some(stage) = slowest else {
         return "Nothing limits it".to_owned();
     };
+    // Time in which any of its queues computes; its tasks are all of one stage.
     let load = |name: &str| -> Nanoseconds {
-        plan.tasks
-            .iter()
-            .filter(|task| {
-                let queue = plan.queues.get(task.queue as usize);
-                queue.is_some_and(|queue| queue.processor == name)
-            })
-            .map(|task| task.duration_ns)
-            .sum()
+        let own = plan.tasks.iter().filter(|task| {
+            let queue = plan.queues.get(task.queue as usize);
+            queue.is_some_and(|queue| queue.processor == name)
+        });
+        let spans = united(own.map(|task| (task.start_ns, task.start_ns + task.duration_ns)));
+        spans.iter().map(|(from, to)| *to - *from).sum()
     };
     let interval = if plan.waits() {
         plan.pace()
@@ -390,6 +390,20 @@ mod tests {
             goal,
         });
         front.unwrap()
+    }
+
+    #[test]
+    fn a_processor_computes_once_however_many_of_its_queues_do() {
+        let scenario = of_stages(&[&[1, 1, 1]]);
+        let mut plan = scenario.plan(&scenario.estimate());
+        assert!(plan.tasks.len() > 1);
+        for task in &mut plan.tasks {
+            task.start_ns = Nanoseconds::ZERO;
+        }
+        let most = plan.tasks.iter().map(|task| task.duration_ns).max();
+        let share = most.unwrap().to_seconds() / plan.stages[0].time_ns.to_seconds();
+        let told = format!("computes for {:.0}% of that", 100.0 * share);
+        assert!(limit(&plan).contains(&told), "{} and {told}", limit(&plan));
     }
 
     #[test]
